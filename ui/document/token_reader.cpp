@@ -21,20 +21,16 @@ void TokenReader::startAgain()
         return; // stopped meanwhile
     if (m_tokens && !m_hasProducts)
         return multiply();
-    m_job.start(tr("Reading the embeddings"),
-                aboutModel(m_circuits,
-                           [circuits = m_circuits, embedding = m_embedding](const Task& task) {
-                               return tokenSide(*circuits, embedding, task, Precision::F32,
-                                                TokenParts::MatricesAlone);
-                           }),
-                [this](const Result<std::shared_ptr<const TokenSide>>& result) {
-                    if (!result)
-                        return emit failed(text(result.error()));
-                    m_tokens = *result;
-                    m_hasProducts = false;
-                    emit matricesReady();
-                    multiply();
-                });
+    read(
+        tr("Reading the embeddings"),
+        [circuits = m_circuits, embedding = m_embedding](const Task& task) {
+            return tokenSide(*circuits, embedding, task, Precision::F32, TokenParts::MatricesAlone);
+        },
+        [this] {
+            m_hasProducts = false;
+            emit matricesReady();
+            multiply();
+        });
 }
 
 void TokenReader::stop()
@@ -47,19 +43,27 @@ void TokenReader::stop()
 
 void TokenReader::multiply()
 {
-    if (!m_circuits)
-        return; // stopped meanwhile
-    m_job.start(tr("Multiplying the embeddings"),
-                aboutModel(m_circuits,
-                           [circuits = m_circuits, read = m_tokens](const Task& task) {
-                               return withGrams(*read, *circuits, task);
-                           }),
-                [this](const Result<std::shared_ptr<const TokenSide>>& result) {
+    if (!m_circuits || !m_tokens)
+        return; // stopped meanwhile, or begun anew
+    read(
+        tr("Multiplying the embeddings"),
+        [circuits = m_circuits, matrices = m_tokens](const Task& task) {
+            return withGrams(*matrices, *circuits, task);
+        },
+        [this] {
+            m_hasProducts = true;
+            emit productsReady();
+        });
+}
+
+void TokenReader::read(const QString& title, Reading reading, std::function<void()> then)
+{
+    m_job.start(title, aboutModel(m_circuits, std::move(reading)),
+                [this, then = std::move(then)](const Result<std::shared_ptr<const TokenSide>>& result) {
                     if (!result)
                         return emit failed(text(result.error()));
                     m_tokens = *result;
-                    m_hasProducts = true;
-                    emit productsReady();
+                    then();
                 });
 }
 

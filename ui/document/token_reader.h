@@ -5,6 +5,7 @@
 
 #include <QObject>
 
+#include <functional>
 #include <memory>
 
 namespace headwise::ui {
@@ -29,6 +30,10 @@ signals:
     void failed(const QString& message);
 
 private:
+    using Reading = std::function<Result<std::shared_ptr<const TokenSide>>(const Task&)>;
+
+    /// Keeps what `reading` returns, then calls `then`.
+    void read(const QString& title, Reading reading, std::function<void()> then);
     void multiply(); ///< Adds the Gram products of the matrices that were read.
 
     std::shared_ptr<const Circuits> m_circuits;
