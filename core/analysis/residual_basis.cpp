@@ -34,10 +34,9 @@ Moments1And2 momentsOf(const TokenSide& tokens, const std::vector<bool>& unused)
 {
     const Eigen::Index d = tokens.EtE.rows();
     Moments1And2 out{0, RowVector<double>::Zero(d), tokens.EtE};
-    for (Eigen::Index first = 0; first < tokens.E.rows(); first += residualBasisTokensPerBlock) {
-        const Eigen::Index rows = std::min(residualBasisTokensPerBlock, tokens.E.rows() - first);
-        Matrix<double> block = tokens.E64.size() > 0 ? Matrix<double>(tokens.E64.middleRows(first, rows))
-                                                     : tokens.E.middleRows(first, rows).cast<double>();
+    for (Eigen::Index first = 0; first < tokens.E.count(); first += residualBasisTokensPerBlock) {
+        const Eigen::Index rows = std::min(residualBasisTokensPerBlock, tokens.E.count() - first);
+        Matrix<double> block = *tokens.E.block<double>(first, rows);
         out.sum += block.colwise().sum();
         Eigen::Index left = 0; // unused rows of this block, moved to its top
         for (Eigen::Index row = 0; row < rows; ++row) {
@@ -52,59 +51,23 @@ Moments1And2 momentsOf(const TokenSide& tokens, const std::vector<bool>& unused)
 }
 
 /// left · right in double, given out as floats and, where the token side has it exactly, as it is.
-struct Product {
-    Matrix<float> rounded;
-    Matrix<double> exact;
-};
-
-/// rows · T, block by block. \param rounded [n, d] \param exact the same before rounding, or empty
-Result<Product> rowsTimes(const Matrix<float>& rounded, const Matrix<double>& exact, const Matrix<double>& T,
-                          const Task& task)
+/// Returns a token matrix in another basis: E T, or T⁻¹ W_U. \param change T or T⁻¹, symmetric
+Result<TokenMatrix> changed(const TokenMatrix& from, const Matrix<double>& change, const Task& task,
+                            std::string_view step)
 {
-    Product out;
-    out.rounded.resize(rounded.rows(), rounded.cols());
-    out.exact.resize(exact.rows(), exact.cols());
-    const auto blocks =
-        static_cast<int>((rounded.rows() + residualBasisTokensPerBlock - 1) / residualBasisTokensPerBlock);
-    const auto done = parallelFor(blocks, task, "embedding in its own basis", [&](int i) -> Result<Done> {
-        const Eigen::Index first = i * residualBasisTokensPerBlock;
-        const Eigen::Index rows = std::min(residualBasisTokensPerBlock, rounded.rows() - first);
-        const Matrix<double> block = exact.size() > 0
-            ? Matrix<double>(exact.middleRows(first, rows) * T)
-            : Matrix<double>(rounded.middleRows(first, rows).cast<double>() * T);
-        out.rounded.middleRows(first, rows) = block.cast<float>();
-        if (exact.size() > 0)
-            out.exact.middleRows(first, rows) = block;
-        return Done{};
-    });
-    if (!done)
-        return done.error();
-    return out;
-}
-
-/// T⁻¹ · columns, likewise. \param rounded [d, n]
-Result<Product> timesColumns(const Matrix<double>& inverse, const Matrix<float>& rounded,
-                             const Matrix<double>& exact, const Task& task)
-{
-    Product out;
-    out.rounded.resize(rounded.rows(), rounded.cols());
-    out.exact.resize(exact.rows(), exact.cols());
-    const auto blocks =
-        static_cast<int>((rounded.cols() + residualBasisTokensPerBlock - 1) / residualBasisTokensPerBlock);
-    const auto done = parallelFor(blocks, task, "unembedding in its basis", [&](int i) -> Result<Done> {
-        const Eigen::Index first = i * residualBasisTokensPerBlock;
-        const Eigen::Index cols = std::min(residualBasisTokensPerBlock, rounded.cols() - first);
-        const Matrix<double> block = exact.size() > 0
-            ? Matrix<double>(inverse * exact.middleCols(first, cols))
-            : Matrix<double>(inverse * rounded.middleCols(first, cols).cast<double>());
-        out.rounded.middleCols(first, cols) = block.cast<float>();
-        if (exact.size() > 0)
-            out.exact.middleCols(first, cols) = block;
-        return Done{};
-    });
-    if (!done)
-        return done.error();
-    return out;
+    using Vectors = TokenMatrix::Vectors;
+    const auto read = [&from, &change](Eigen::Index first, Eigen::Index count) -> Matrix<double> {
+        if (from.vectors() == Vectors::Rows)
+            return *from.block<double>(first, count) * change;
+        return change * *from.block<double>(first, count);
+    };
+    const Eigen::Index count = from.count();
+    if (from.isExact())
+        return TokenMatrix(from.vectors(), count, TokenMatrix::Read<double>(read)).held(task, step);
+    const auto rounded = [&read](Eigen::Index first, Eigen::Index size) -> Matrix<float> {
+        return read(first, size).cast<float>();
+    };
+    return TokenMatrix(from.vectors(), count, TokenMatrix::Read<float>(rounded)).held(task, step);
 }
 
 } // namespace
@@ -150,7 +113,7 @@ Result<ResidualBasis> embeddingBasis(const TokenSide& tokens, const std::vector<
         return eigen.error();
     // Relative variance that rounding leaves in a direction without variance. For floats: the square of their ε.
     const double single = std::numeric_limits<float>::epsilon();
-    const double epsilon = tokens.E64.size() > 0 ? std::numeric_limits<double>::epsilon() : single * single;
+    const double epsilon = tokens.E.isExact() ? std::numeric_limits<double>::epsilon() : single * single;
     const Eigen::Index d = covariance.rows();
     const double square = moments.squares.trace() / count; // of a row's length, the center's in it
     const double floor = static_cast<double>(d)
@@ -172,22 +135,20 @@ Result<std::shared_ptr<const TokenSide>> inBasis(const TokenSide& tokens, const 
                                                  const Task& task)
 {
     const Matrix<double>&T = basis.T, &inverse = basis.inverse; // symmetric, both
-    auto E = rowsTimes(tokens.E, tokens.E64, T, task);
+    auto E = changed(tokens.E, T, task, "embedding in its own basis");
     if (!E)
         return E.error();
-    auto layer0E = rowsTimes(tokens.layer0E, tokens.layer0E64, T, task);
+    auto layer0E = changed(tokens.layer0E, T, task, "embedding in its own basis");
     if (!layer0E)
         return layer0E.error();
-    auto W_U = timesColumns(inverse, tokens.W_U, tokens.W_U64, task);
+    auto W_U = changed(tokens.W_U, inverse, task, "unembedding in its basis");
     if (!W_U)
         return W_U.error();
-    Product embedding = std::move(E).value(), layer0 = std::move(layer0E).value();
-    Product unembedding = std::move(W_U).value();
-    auto side = std::make_shared<TokenSide>(
-        tokens.embedding,
-        std::make_shared<const TokenSide::Matrices>(TokenSide::Matrices{
-            std::move(embedding.rounded), std::move(layer0.rounded), std::move(unembedding.rounded),
-            std::move(embedding.exact), std::move(layer0.exact), std::move(unembedding.exact)}));
+    auto side = std::make_shared<TokenSide>();
+    side->embedding = tokens.embedding;
+    side->E = *std::move(E);
+    side->layer0E = *std::move(layer0E);
+    side->W_U = *std::move(W_U);
     side->EtE = T.transpose() * tokens.EtE * T;
     side->UUt = inverse * tokens.UUt * inverse.transpose();
     if (tokens.UE.size() > 0)

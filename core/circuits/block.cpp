@@ -73,18 +73,18 @@ Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* to
     if (const auto error = wrongCircuit(circuits, of))
         return *error;
     const Eigen::Index d = circuits.config().dModel;
-    const Eigen::Index rows = isFull(of.kind) ? tokens->E.rows() : d;
-    const Eigen::Index cols = of.kind == CircuitKind::FullOv ? tokens->W_U.cols() : rows;
+    const Eigen::Index rows = isFull(of.kind) ? tokens->E.count() : d;
+    const Eigen::Index cols = of.kind == CircuitKind::FullOv ? tokens->W_U.count() : rows;
     if (const auto error = wrongBlock(rowIds, rows, colIds, cols))
         return *error;
     const HeadSides sides(headAtOffset<float>(circuits, of), of.kind);
     Matrix<float> left;  // [rows, r]
     Matrix<float> right; // [r, cols]
     if (isFull(of.kind)) {
-        const Matrix<float>& E = tokens->embeddingOf(of.head.layer);
-        const Matrix<float> sources = E(rowIds, Eigen::all);
-        const Matrix<float> targets = isQk(of.kind) ? Matrix<float>(E(colIds, Eigen::all).transpose())
-                                                    : Matrix<float>(tokens->W_U(Eigen::all, colIds));
+        const TokenMatrix& E = tokens->embeddingOf(of.head.layer);
+        const Matrix<float> sources = E.of<float>(rowIds);
+        const Matrix<float> targets =
+            isQk(of.kind) ? Matrix<float>(E.of<float>(colIds).transpose()) : tokens->W_U.of<float>(colIds);
         left = sources * sides.in;
         right = sides.out * targets;
         if (of.terms.biases)
@@ -104,10 +104,10 @@ Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* to
 Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide& tokens, bool withBias,
                                       const std::vector<int>& rowIds, const std::vector<int>& colIds)
 {
-    if (auto error = wrongBlock(rowIds, tokens.E.rows(), colIds, tokens.W_U.cols()))
+    if (auto error = wrongBlock(rowIds, tokens.E.count(), colIds, tokens.W_U.count()))
         return *error;
-    const Matrix<float> read = tokens.E(rowIds, Eigen::all);
-    const Matrix<float> written = tokens.W_U(Eigen::all, colIds);
+    const Matrix<float> read = tokens.E.of<float>(rowIds);
+    const Matrix<float> written = tokens.W_U.of<float>(colIds);
     Matrix<float> block = read * written;
     if (withBias)
         block.rowwise() += RowVector<float>(
@@ -119,31 +119,20 @@ Result<RowVector<double>> directPathLine(const Circuits& circuits, const TokenSi
                                          TableSide side, int token)
 {
     const bool isRow = side == TableSide::Row;
-    const Eigen::Index count = isRow ? tokens.E.rows() : tokens.W_U.cols();
+    const Eigen::Index count = isRow ? tokens.E.count() : tokens.W_U.count();
     if (token < 0 || token >= count)
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, count - 1)};
-    const bool isExact = tokens.E64.size() > 0;
-    const auto& weights = circuits.weights();
-    RowVector<double> line;
-    if (isRow) {
-        const Eigen::VectorXd x = isExact ? Eigen::VectorXd(tokens.E64.row(token).transpose())
-                                          : Eigen::VectorXd(tokens.E.row(token).transpose().cast<double>());
-        line.resize(tokens.W_U.cols());
-        for (Eigen::Index next = 0; next < line.size(); ++next)
-            line(next) = isExact ? tokens.W_U64.col(next).dot(x) : tokens.W_U.col(next).cast<double>().dot(x);
-        if (withBias)
-            line += weights.b_U<double>(0, line.size());
-        return line;
-    }
-    const Eigen::VectorXd x = isExact ? Eigen::VectorXd(tokens.W_U64.col(token))
-                                      : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
-    line = RowVector<double>::Zero(tokens.E.rows());
-    for (Eigen::Index k = 0; k < x.size(); ++k) // column by column, because a column is contiguous
-        line += isExact ? RowVector<double>(tokens.E64.col(k).transpose() * x(k))
-                        : RowVector<double>(tokens.E.col(k).transpose().cast<double>() * x(k));
-    if (withBias)
+    const RowVector<double> vector = (isRow ? tokens.E : tokens.W_U).vector(token);
+    auto products = dotTokens(isRow ? tokens.W_U : tokens.E, vector, Task{}, "");
+    if (!products)
+        return products.error();
+    RowVector<double> line = *std::move(products);
+    const ProcessedWeights& weights = circuits.weights();
+    if (withBias && isRow)
+        line += weights.b_U<double>(0, line.size());
+    else if (withBias)
         line.array() += weights.b_U<double>(token, 1)(0);
     return line;
 }
@@ -154,23 +143,23 @@ Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const Tok
     if (const auto error = wrongCircuit(circuits, of))
         return *error;
     const HeadSides sides(headAtOffset<float>(circuits, of), of.kind);
-    const Matrix<float>& E = tokens.embeddingOf(of.head.layer);
-    const Eigen::Index targets = isQk(of.kind) ? E.rows() : tokens.W_U.cols();
-    Matrix<float> left(E.rows(), sides.in.cols());
+    const TokenMatrix& E = tokens.embeddingOf(of.head.layer);
+    const Eigen::Index targets = isQk(of.kind) ? E.count() : tokens.W_U.count();
+    Matrix<float> left(E.count(), sides.in.cols());
     Matrix<float> right(sides.out.rows(), targets);
     constexpr Eigen::Index some = 2048; // tokens at a time
-    const auto blocks = static_cast<int>((std::max(E.rows(), targets) + some - 1) / some);
+    const auto blocks = static_cast<int>((std::max(E.count(), targets) + some - 1) / some);
     const auto done = parallelFor(2 * blocks, task, "tokens", [&](int i) -> Result<Done> {
         const Eigen::Index first = i / 2 * some;
-        const Eigen::Index count = std::min(some, (i % 2 == 0 ? E.rows() : targets) - first);
+        const Eigen::Index count = std::min(some, (i % 2 == 0 ? E.count() : targets) - first);
         if (count <= 0)
             return Done{};
         if (i % 2 == 0)
-            left.middleRows(first, count).noalias() = E.middleRows(first, count) * sides.in;
+            left.middleRows(first, count).noalias() = *E.block<float>(first, count) * sides.in;
         else if (isQk(of.kind))
-            right.middleCols(first, count).noalias() = sides.out * E.middleRows(first, count).transpose();
+            right.middleCols(first, count).noalias() = sides.out * E.block<float>(first, count)->transpose();
         else
-            right.middleCols(first, count).noalias() = sides.out * tokens.W_U.middleCols(first, count);
+            right.middleCols(first, count).noalias() = sides.out * *tokens.W_U.block<float>(first, count);
         return Done{};
     });
     if (!done)

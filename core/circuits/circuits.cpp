@@ -8,7 +8,6 @@ namespace headwise {
 namespace {
 
 constexpr std::array<std::string_view, 4> embeddingNames{"raw", "effective", "mlp0", "unembed"};
-constexpr Eigen::Index circuitsTokensPerBlock = 2048;
 
 template <typename Scalar>
 FactoredMatrix<Scalar> factored(Matrix<Scalar> left, Matrix<Scalar> right)
@@ -53,59 +52,6 @@ std::string_view circuitFormula(CircuitKind kind)
     return formulas[static_cast<std::size_t>(kind)];
 }
 
-template <typename Scalar>
-Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>& W)
-{
-    if (tokens.source) { // of the raw embedding
-        Matrix<Scalar> out(tokens.tokenCount(), W.cols());
-        for (Eigen::Index first = 0; first < out.rows(); first += circuitsTokensPerBlock) {
-            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.rows() - first);
-            out.middleRows(first, count).noalias() = tokens.source->weights.W_E<Scalar>(first, count) * W;
-        }
-        return out;
-    }
-    const Matrix<float>& E = tokens.embeddingOf(layer);
-    if constexpr (std::is_same_v<Scalar, float>) {
-        return E * W;
-    } else {
-        const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
-        if (exact.size() > 0)
-            return exact * W;
-        Matrix<double> out(E.rows(),
-                           W.cols()); // block by block, without a second copy of the whole token side
-        for (Eigen::Index first = 0; first < E.rows(); first += circuitsTokensPerBlock) {
-            const Eigen::Index count = std::min(circuitsTokensPerBlock, E.rows() - first);
-            out.middleRows(first, count).noalias() = E.middleRows(first, count).cast<double>() * W;
-        }
-        return out;
-    }
-}
-
-template <typename Scalar>
-Matrix<Scalar> unembedded(const Matrix<Scalar>& W, const TokenSide& tokens)
-{
-    if (tokens.source) {
-        Matrix<Scalar> out(W.rows(), tokens.outputCount());
-        for (Eigen::Index first = 0; first < out.cols(); first += circuitsTokensPerBlock) {
-            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.cols() - first);
-            out.middleCols(first, count).noalias() = W * tokens.source->weights.W_U<Scalar>(first, count);
-        }
-        return out;
-    }
-    if constexpr (std::is_same_v<Scalar, float>) {
-        return W * tokens.W_U;
-    } else {
-        if (tokens.W_U64.size() > 0)
-            return W * tokens.W_U64;
-        Matrix<double> out(W.rows(), tokens.W_U.cols());
-        for (Eigen::Index first = 0; first < out.cols(); first += circuitsTokensPerBlock) {
-            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.cols() - first);
-            out.middleCols(first, count).noalias() = W * tokens.W_U.middleCols(first, count).cast<double>();
-        }
-        return out;
-    }
-}
-
 Circuits::Circuits(std::shared_ptr<const ProcessedWeights> weights)
     : m_weights(std::move(weights))
 {
@@ -132,8 +78,8 @@ FactoredMatrix<Scalar> Circuits::fullQk(HeadId head, const TokenSide& tokens) co
 {
     assert(contains(head));
     const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head, HeadParts::QueriesAndKeys);
-    return factored<Scalar>(embedded(tokens, head.layer, weights.W_Q),
-                            embedded(tokens, head.layer, weights.W_K).transpose());
+    const TokenMatrix& E = tokens.embeddingOf(head.layer);
+    return factored<Scalar>(rowsTimes(E, weights.W_Q), rowsTimes(E, weights.W_K).transpose());
 }
 
 template <typename Scalar>
@@ -141,17 +87,16 @@ FactoredMatrix<Scalar> Circuits::fullOv(HeadId head, const TokenSide& tokens) co
 {
     assert(contains(head));
     const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head, HeadParts::ValuesAndOutput);
-    return factored<Scalar>(embedded(tokens, head.layer, weights.W_V), unembedded(weights.W_O, tokens));
+    return factored<Scalar>(rowsTimes(tokens.embeddingOf(head.layer), weights.W_V),
+                            timesColumns(weights.W_O, tokens.W_U));
 }
 
 template <typename Scalar>
 FactoredMatrix<Scalar> Circuits::circuit(CircuitKind kind, HeadId head, const TokenSide* tokens) const
 {
     assert(contains(head) && (tokens || !isFull(kind)));
-    if (kind == CircuitKind::FullQk)
-        return fullQk<Scalar>(head, *tokens);
-    if (kind == CircuitKind::FullOv)
-        return fullOv<Scalar>(head, *tokens);
+    if (tokens && isFull(kind))
+        return kind == CircuitKind::FullQk ? fullQk<Scalar>(head, *tokens) : fullOv<Scalar>(head, *tokens);
     const bool isQk = kind == CircuitKind::Qk;
     HeadWeights<Scalar> weights =
         m_weights->head<Scalar>(head, isQk ? HeadParts::QueriesAndKeys : HeadParts::ValuesAndOutput);
@@ -160,10 +105,6 @@ FactoredMatrix<Scalar> Circuits::circuit(CircuitKind kind, HeadId head, const To
     return factored<Scalar>(std::move(weights.W_V), std::move(weights.W_O));
 }
 
-template Matrix<float> embedded(const TokenSide&, int, const Matrix<float>&);
-template Matrix<double> embedded(const TokenSide&, int, const Matrix<double>&);
-template Matrix<float> unembedded(const Matrix<float>&, const TokenSide&);
-template Matrix<double> unembedded(const Matrix<double>&, const TokenSide&);
 template FactoredMatrix<float> Circuits::fullQk(HeadId, const TokenSide&) const;
 template FactoredMatrix<double> Circuits::fullQk(HeadId, const TokenSide&) const;
 template FactoredMatrix<float> Circuits::fullOv(HeadId, const TokenSide&) const;

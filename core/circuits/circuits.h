@@ -2,6 +2,7 @@
 
 #include "core/base/task.h"
 #include "core/circuits/factored_matrix.h"
+#include "core/circuits/token_matrix.h"
 #include "core/model/head_id.h"
 #include "core/model/processing.h"
 
@@ -40,51 +41,28 @@ constexpr bool isFull(CircuitKind kind)
 /// Precision in which numbers are stored and returned. Sums, Gram products and decompositions are always in double.
 enum class Precision { F32, F64 };
 
-/// The token side of a model's full circuits: the matrices E and W_U and their Gram products, computed once.
+/// The token side of a model's full circuits: the matrices E and W_U and their Gram products, computed once. A copy shares the matrices.
 ///
 /// With the Gram products, every spectrum of a full circuit is [r, r] work per head (CONTRACTS.md §9).
 struct TokenSide {
-    /// The weights that E and W_U are read from a block at a time where TokenParts::GramsAlone left the matrices out.
-    struct Source {
-        ProcessedWeights weights;
-        Eigen::Index tokens = 0, outputs = 0;
-    };
+    Embedding embedding = Embedding::Raw;
+    TokenMatrix E;       ///< [V, d], for heads of layer ≥ 1; exact with Precision::F64, as the others
+    TokenMatrix layer0E; ///< [V, d], for layer 0 if it differs from E (effective); empty otherwise
+    TokenMatrix W_U;     ///< [d, V out]
 
-    /// E and W_U of all tokens.
-    struct Matrices {
-        Matrix<float> E;       ///< [V, d], for heads of layer ≥ 1
-        Matrix<float> layer0E; ///< [V, d], for layer 0 if it differs from E (effective); empty otherwise
-        Matrix<float> W_U;     ///< [d, V out]
-        Matrix<double> E64, layer0E64,
-            W_U64; ///< The same before rounding; empty unless Precision::F64 is used.
-    };
+    Matrix<double> EtE, layer0EtE; ///< [d, d] Eᵀ E
+    Matrix<double> UUt;            ///< [d, d] W_U W_Uᵀ
+    Matrix<double> UE, layer0UE;   ///< [d, d] W_U E; empty if the two vocabularies differ
 
-    explicit TokenSide(Embedding of = Embedding::Raw, std::shared_ptr<const Matrices> held = {})
-        : embedding(of)
-        , matrices(held ? std::move(held) : std::make_shared<const Matrices>())
-    {
-    }
-
-    const Embedding embedding;
-    const std::shared_ptr<const Matrices> matrices; ///< Never null; empty where there is a source.
-    const Matrix<float>&E = matrices->E, &layer0E = matrices->layer0E, &W_U = matrices->W_U;
-    const Matrix<double>&E64 = matrices->E64, &layer0E64 = matrices->layer0E64, &W_U64 = matrices->W_U64;
-    std::shared_ptr<const Source> source; ///< Null where E and W_U are held.
-    Matrix<double> EtE, layer0EtE;        ///< [d, d] Eᵀ E
-    Matrix<double> UUt;                   ///< [d, d] W_U W_Uᵀ
-    Matrix<double> UE, layer0UE;          ///< [d, d] W_U E; empty if the two vocabularies differ
-
-    bool isLayer0Special(int layer) const { return layer == 0 && layer0E.size() > 0; }
-    const Matrix<float>& embeddingOf(int layer) const { return isLayer0Special(layer) ? layer0E : E; }
+    bool isLayer0Special(int layer) const { return layer == 0 && !layer0E.isEmpty(); }
+    const TokenMatrix& embeddingOf(int layer) const { return isLayer0Special(layer) ? layer0E : E; }
     const Matrix<double>& embeddingGramOf(int layer) const
     {
         return isLayer0Special(layer) ? layer0EtE : EtE;
     }
     const Matrix<double>& unembedEmbedOf(int layer) const { return isLayer0Special(layer) ? layer0UE : UE; }
-    Eigen::Index tokenCount() const { return source ? source->tokens : E.rows(); }
-    Eigen::Index outputCount() const { return source ? source->outputs : W_U.cols(); }
     /// Full OV has eigenvalues only if it is square.
-    bool isSquare() const { return tokenCount() == outputCount(); }
+    bool isSquare() const { return E.count() == W_U.count(); }
 };
 
 /// The circuits of every head of one processed model. A cheap handle; a circuit is read and built on request.
@@ -114,46 +92,33 @@ private:
     std::shared_ptr<const ProcessedWeights> m_weights;
 };
 
-/// Returns E · W, [V, n], and W · W_U, [n, V out], in W's precision. Double uses the unrounded token side if there is one.
-/// \param layer whose heads read E
-template <typename Scalar>
-Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>& W);
-template <typename Scalar>
-Matrix<Scalar> unembedded(const Matrix<Scalar>& W, const TokenSide& tokens);
-
 /// Explains why the embedding does not exist for a model (mlp0 without MLPs) or depends on what no file states; empty if it does
 /// and does not.
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding);
 
-/// The vectors of an embedding as the heads of one layer read them, computed a few at a time.
-class TokenVectors {
-public:
-    /// \param embedding must exist for the model (`whyNotEmbedding`)
-    TokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer);
-    ~TokenVectors();
-    TokenVectors(const TokenVectors&) = delete;
-    TokenVectors& operator=(const TokenVectors&) = delete;
+/// Returns the vectors of an embedding as the heads of one layer read them, computed from the file a few at a time.
+/// \param embedding must exist for the model (`whyNotEmbedding`)
+TokenMatrix tokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer,
+                         Precision precision = Precision::F32);
+/// Returns W_U likewise.
+TokenMatrix outputVectors(const ProcessedWeights& weights, Precision precision = Precision::F32);
 
-    Matrix<float> rows(Eigen::Index firstToken, Eigen::Index count) const; ///< [count, d]
+/// Tells whether a token side holds the matrices that it could read from the file wherever they are used: those of at most 1 GB.
+bool holdsTokens(const ModelConfig& config, Embedding embedding, Precision precision);
 
-private:
-    struct Reader;
-    std::unique_ptr<const Reader> m_reader;
-};
-
-/// Selects the parts of a TokenSide to compute. Rows, columns and pictures need only the matrices; spectra and
-/// eigenvalues need the Gram products. GramsAlone holds no matrix of the vocabulary where the Gram products come from the file, which
-/// they do for the raw embedding of a tied model; else it is the same as WithGrams.
+/// Selects the parts of a TokenSide to compute. Rows, columns and pictures need only the matrices; spectra and eigenvalues need the
+/// Gram products. GramsAlone holds no matrix that can be read from the file, however small it is.
 enum class TokenParts { MatricesAlone, WithGrams, GramsAlone };
 
-/// Reads E and W_U once and computes their Gram products in double, in blocks.
+/// Reads E and W_U, holds them if `holdsTokens`, and computes their Gram products in double, in blocks. What layer 0 adds to E is held
+/// in any case.
 /// Errors: InvalidArgument as `whyNotEmbedding`, Cancelled, OutOfMemory.
 /// Cost: 4 V d² flops in double, V d² where the embeddings are tied; with effective or mlp0 also the layer-0 MLP on every token.
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,
                                                    const Task& task, Precision precision = Precision::F32,
                                                    TokenParts parts = TokenParts::WithGrams);
 
-/// Returns a token side with the Gram products of another one's matrices, which the two share.
+/// Returns a token side with its Gram products besides.
 /// Errors: Cancelled, OutOfMemory.
 Result<std::shared_ptr<const TokenSide>> withGrams(const TokenSide& read, const Circuits& circuits,
                                                    const Task& task);

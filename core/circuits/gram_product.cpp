@@ -72,18 +72,21 @@ private:
     Matrix<double> m_sum;
 };
 
-/// Casts tokens [first, first + count) of a factor, [count, d] or [d, count], in stripes of the directions.
-template <typename Scalar>
-Result<Done> castBlock(const Matrix<Scalar>& from, bool hasTokensFirst, Eigen::Index first,
-                       Matrix<double>& block, const Task& task)
+using BlockPart = Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>>;
+
+/// Fills all of `block`, [count, d] or [d, count], with tokens from `first` on. \param put gets a part of the block, its first token and
+/// their number
+template <typename Put>
+Result<Done> fillBlock(Matrix<double>& block, bool hasTokensFirst, const Put& put, Eigen::Index first,
+                       const Task& task)
 {
-    const Eigen::Index size = hasTokensFirst ? block.cols() : block.rows();
-    return parallelFor(tilesOf(size, gramTile), task, "stripes", [&](int stripe) -> Result<Done> {
-        const Eigen::Index at = stripe * gramTile, width = std::min(gramTile, size - at);
+    const Eigen::Index tokens = hasTokensFirst ? block.rows() : block.cols();
+    return parallelFor(tilesOf(tokens, gramReading), task, "tokens", [&](int part) -> Result<Done> {
+        const Eigen::Index at = part * gramReading, size = std::min(gramReading, tokens - at);
         if (hasTokensFirst)
-            block.middleCols(at, width) = from.block(first, at, block.rows(), width).template cast<double>();
+            put(BlockPart(block.middleRows(at, size)), first + at, size);
         else
-            block.middleRows(at, width) = from.block(at, first, width, block.cols()).template cast<double>();
+            put(BlockPart(block.middleCols(at, size)), first + at, size);
         return Done{};
     });
 }
@@ -105,32 +108,53 @@ Result<Done> forBlocks(Eigen::Index tokens, const Task& task, std::string_view s
 
 } // namespace
 
-template <typename Scalar>
-Result<Matrix<double>> gramProduct(const Matrix<Scalar>& left, const Matrix<Scalar>& right, Turned turned,
-                                   const Task& task, std::string_view step)
+Result<Matrix<double>> gramProduct(const TokenMatrix& left, const TokenMatrix& right, const Task& task,
+                                   std::string_view step)
 {
-    const bool isLeftTurned = turned == Turned::Left, isRightTurned = turned == Turned::Right;
+    using Vectors = TokenMatrix::Vectors;
     const bool isSymmetric = &left == &right;
-    const Eigen::Index size = isLeftTurned ? left.cols() : left.rows();
-    GramTiles tiles(size, turned, isSymmetric);
-    Matrix<double> a, b;
-    const auto cast = [&](Matrix<double>& block, const Matrix<Scalar>& from, bool hasTokensFirst,
-                          Eigen::Index first, Eigen::Index count, const Task& inner) {
-        hasTokensFirst ? block.resize(count, size) : block.resize(size, count);
-        return castBlock(from, hasTokensFirst, first, block, inner);
+    const bool areRows = left.vectors() == Vectors::Rows;
+    const auto one = left.block<float>(0, std::min<Eigen::Index>(1, left.count()));
+    const Eigen::Index d = areRows ? one->cols() : one->rows();
+    GramTiles tiles(d,
+                    areRows                                   ? Turned::Left
+                        : right.vectors() == Vectors::Columns ? Turned::Right
+                                                              : Turned::None,
+                    isSymmetric);
+    const auto fill = [&](Matrix<double>& block, const TokenMatrix& from, Eigen::Index first,
+                          Eigen::Index count, const Task& inner) {
+        const bool hasTokensFirst = from.vectors() == Vectors::Rows;
+        hasTokensFirst ? block.resize(count, d) : block.resize(d, count);
+        const auto put = [&from](BlockPart part, Eigen::Index at, Eigen::Index size) {
+            if (from.isExact())
+                part = *from.block<double>(at, size);
+            else
+                part = from.block<float>(at, size)->cast<double>();
+        };
+        return fillBlock(block, hasTokensFirst, put, first, inner);
     };
+    Matrix<double> a, b;
     const auto done =
-        forBlocks(isLeftTurned ? left.rows() : left.cols(), task, step,
+        forBlocks(left.count(), task, step,
                   [&](Eigen::Index first, Eigen::Index count, const Task& inner) -> Result<Done> {
-                      if (auto state = cast(a, left, isLeftTurned, first, count, inner); !state)
+                      if (auto state = fill(a, left, first, count, inner); !state)
                           return state;
                       if (isSymmetric)
                           return tiles.add(a, a, inner);
-                      if (auto state = cast(b, right, !isRightTurned, first, count, inner); !state)
+                      if (auto state = fill(b, right, first, count, inner); !state)
                           return state;
                       return tiles.add(a, b, inner);
                   });
     if (!done)
+        return done.error();
+    return std::move(tiles).sum();
+}
+
+Result<Matrix<double>> squareProduct(const Matrix<double>& left, const Matrix<double>& right, Turned turned,
+                                     const Task& task)
+{
+    GramTiles tiles(left.rows(), turned, false);
+    if (const auto done = tiles.add(left, right, task); !done)
         return done.error();
     return std::move(tiles).sum();
 }
@@ -145,12 +169,10 @@ Result<RowSums> rowSums(Eigen::Index rows, Eigen::Index d,
     const auto done = forBlocks(
         rows, task, step, [&](Eigen::Index first, Eigen::Index count, const Task& inner) -> Result<Done> {
             block.resize(count, d);
-            const auto filled =
-                parallelFor(tilesOf(count, gramReading), inner, "rows", [&](int part) -> Result<Done> {
-                    const Eigen::Index at = part * gramReading, size = std::min(gramReading, count - at);
-                    block.middleRows(at, size) = read(first + at, size);
-                    return Done{};
-                });
+            const auto put = [&read](BlockPart part, Eigen::Index at, Eigen::Index size) {
+                part = read(at, size);
+            };
+            const auto filled = fillBlock(block, true, put, first, inner);
             if (!filled)
                 return filled;
             column += block.colwise().sum();
@@ -160,10 +182,5 @@ Result<RowSums> rowSums(Eigen::Index rows, Eigen::Index d,
         return done.error();
     return RowSums{std::move(tiles).sum(), std::move(column)};
 }
-
-template Result<Matrix<double>> gramProduct(const Matrix<float>&, const Matrix<float>&, Turned, const Task&,
-                                            std::string_view);
-template Result<Matrix<double>> gramProduct(const Matrix<double>&, const Matrix<double>&, Turned, const Task&,
-                                            std::string_view);
 
 } // namespace headwise

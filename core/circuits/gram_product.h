@@ -2,23 +2,28 @@
 
 #include "core/base/matrix.h"
 #include "core/base/task.h"
+#include "core/circuits/token_matrix.h"
 
 #include <functional>
 #include <string_view>
 
 namespace headwise {
 
-/// The factor of a Gram product that is transposed, if any. With the same matrix on both sides the product is symmetric.
-enum class Turned { None, Left, Right };
-
-/// Computes left · right, leftᵀ · right or left · rightᵀ in double, [d, d]. Blocks of tokens are cast once, without transposing
-/// them, and each tile of the result adds their product, so that the sum over the vocabulary has the same order for any number
-/// of threads. For a symmetric product only the upper tiles are computed.
+/// Computes Σ_t l_t r_tᵀ over the vectors of the tokens of two matrices in double, [d, d]: Eᵀ E, W_U W_Uᵀ or W_U E. Blocks of tokens
+/// are cast or read once, and each tile of the result adds their product, so that the sum over the vocabulary has the same order for
+/// any number of threads. For a product of a matrix with itself only the upper tiles are computed.
+/// \param right as many tokens as `left`; the same object for a product of a matrix with itself. Not columns beside rows.
 /// \param step name of the step in the progress
 /// Errors: Cancelled. Cost: 2 V d² flops in double, half of it if symmetric. Memory: 2048 tokens of both factors in double.
-template <typename Scalar>
-Result<Matrix<double>> gramProduct(const Matrix<Scalar>& left, const Matrix<Scalar>& right, Turned turned,
-                                   const Task& task, std::string_view step);
+Result<Matrix<double>> gramProduct(const TokenMatrix& left, const TokenMatrix& right, const Task& task,
+                                   std::string_view step);
+
+/// The factor of a product that is transposed, if any.
+enum class Turned { None, Left, Right };
+
+/// Computes left · right, leftᵀ · right or left · rightᵀ of square matrices in the same way.
+Result<Matrix<double>> squareProduct(const Matrix<double>& left, const Matrix<double>& right, Turned turned,
+                                     const Task& task);
 
 /// Sums over the rows of a matrix that is read block by block.
 struct RowSums {

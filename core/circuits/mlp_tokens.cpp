@@ -40,20 +40,15 @@ Result<std::shared_ptr<const TokenSide>> sideOf(Result<Matrix<Scalar>> read, Emb
 {
     if (!read)
         return read.error();
-    Matrix<Scalar> E = std::move(read).value();
-    Matrix<double> EtE;
+    auto side = std::make_shared<TokenSide>();
+    side->embedding = embedding;
+    side->E = TokenMatrix(TokenMatrix::Vectors::Rows, std::move(read).value());
     if (parts == TokenParts::WithGrams) {
-        auto gram = gramProduct(E, E, Turned::Left, task, "Gram matrix of what MLP 0 reads");
+        auto gram = gramProduct(side->E, side->E, task, "Gram matrix of what MLP 0 reads");
         if (!gram)
             return gram.error();
-        EtE = std::move(gram).value();
+        side->EtE = std::move(gram).value();
     }
-    auto held = std::make_shared<TokenSide::Matrices>();
-    held->E = E.template cast<float>();
-    if constexpr (std::is_same_v<Scalar, double>)
-        held->E64 = std::move(E);
-    auto side = std::make_shared<TokenSide>(embedding, std::move(held));
-    side->EtE = std::move(EtE);
     return std::shared_ptr<const TokenSide>(std::move(side));
 }
 
@@ -86,11 +81,10 @@ Result<std::shared_ptr<const TokenSide>> tokensOfMlp(const Circuits& circuits,
     if (!readsBeforeMlp0(tokens->embedding, layer))
         return tokens;
     try {
-        return tokens->E64.size() > 0
-            ? sideOf(tokensOfMlp0<double>(circuits.weights(), tokens->embedding, task), tokens->embedding,
-                     parts, task)
-            : sideOf(tokensOfMlp0<float>(circuits.weights(), tokens->embedding, task), tokens->embedding,
-                     parts, task);
+        return tokens->E.isExact() ? sideOf(tokensOfMlp0<double>(circuits.weights(), tokens->embedding, task),
+                                            tokens->embedding, parts, task)
+                                   : sideOf(tokensOfMlp0<float>(circuits.weights(), tokens->embedding, task),
+                                            tokens->embedding, parts, task);
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,

@@ -17,7 +17,7 @@ double mlp0TokensBytes(const ModelConfig& config, Embedding embedding, Precision
 
 /// Returns the token vectors that the MLP of one layer reads. They are `tokens` itself, except for MLP 0 if E contains
 /// that MLP's output. MLP 0 then reads W_E, with effective after layer 0's attention locked to self (but not in parallel
-/// blocks, where both read the same). The result has E, E64 and EtE if `tokens` has them; the rest is empty.
+/// blocks, where both read the same). The result has E, exact if that of `tokens` is, and EtE with WithGrams; the rest is empty.
 /// \param tokens of the weights of `circuits`, not of another basis
 /// Errors: Cancelled, OutOfMemory. Cost: for MLP 0 2 V d² flops with effective, and half as many for the Gram product.
 Result<std::shared_ptr<const TokenSide>> tokensOfMlp(const Circuits& circuits,

@@ -91,9 +91,14 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, int layer, const
     return scores;
 }
 
-RowVector<double> meanToken(const Matrix<float>& E)
+RowVector<double> meanToken(const TokenMatrix& E)
 {
-    return E.cast<double>().colwise().sum() / static_cast<double>(E.rows());
+    constexpr Eigen::Index perBlock = 2048; // tokens
+    RowVector<double> sum =
+        RowVector<double>::Zero(E.block<float>(0, std::min<Eigen::Index>(1, E.count()))->cols());
+    for (Eigen::Index first = 0; first < E.count(); first += perBlock)
+        sum += E.block<double>(first, std::min(perBlock, E.count() - first))->colwise().sum();
+    return sum / static_cast<double>(E.count());
 }
 
 PositionKernel positionKernel(const Matrix<double>& scores)

@@ -154,7 +154,7 @@ Result<std::vector<double>> SharedSpectra::singularValues(CircuitKind kind, Head
                                                           const HeadWeights<double>& weights)
 {
     const Eigen::Index r = weights.W_Q.cols();
-    const bool fewTokens = isFull(kind) && std::min(m_tokens->tokenCount(), m_tokens->outputCount()) < r;
+    const bool fewTokens = isFull(kind) && std::min(m_tokens->E.count(), m_tokens->W_U.count()) < r;
     if (!fewTokens) {
         const Grams pair = grams(kind, head, weights);
         Result<std::optional<std::vector<double>>> sigma =
@@ -181,12 +181,12 @@ Result<SharedSpectra::Eigenvalues> SharedSpectra::computeEigenvalues(CircuitKind
             ErrorCode::InvalidArgument,
             fmt::format(
                 "Full OV has no eigenvalues here: the embedding has {} tokens and the unembedding {}.",
-                m_tokens->tokenCount(), m_tokens->outputCount())};
+                m_tokens->E.count(), m_tokens->W_U.count())};
     }
     const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
     const Matrix<double>& read = isQk ? weights.W_Q : weights.W_V;
     const Eigen::Index r = read.cols();
-    const bool small = read.rows() < r || (isFull(kind) && m_tokens->tokenCount() < r);
+    const bool small = read.rows() < r || (isFull(kind) && m_tokens->E.count() < r);
     Result<Eigenvalues> values = Eigenvalues();
     if (small || !isFull(kind)) {
         values = m_circuits.circuit<double>(kind, head, m_tokens.get()).eigenvalues();

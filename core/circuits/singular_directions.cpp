@@ -47,20 +47,14 @@ std::vector<int> degenerateBlocks(std::span<const double> sigma, Eigen::Index ra
 Matrix<double> tokenRows(const TokenSide& tokens, const DirectionSide& side, int layer, Eigen::Index first,
                          Eigen::Index count)
 {
-    if (side.usesUnembedding()) {
-        if (tokens.W_U64.size() > 0)
-            return tokens.W_U64.middleCols(first, count).transpose();
-        return tokens.W_U.middleCols(first, count).transpose().cast<double>();
-    }
-    const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
-    if (exact.size() > 0)
-        return exact.middleRows(first, count);
-    return tokens.embeddingOf(layer).middleRows(first, count).cast<double>();
+    if (side.usesUnembedding())
+        return tokens.W_U.block<double>(first, count)->transpose();
+    return *tokens.embeddingOf(layer).block<double>(first, count);
 }
 
 Eigen::Index tokenCount(const TokenSide& tokens, const DirectionSide& side, int layer)
 {
-    return side.usesUnembedding() ? tokens.W_U.cols() : tokens.embeddingOf(layer).rows();
+    return side.usesUnembedding() ? tokens.W_U.count() : tokens.embeddingOf(layer).count();
 }
 
 Result<Done> forEachTokenBlock(const TokenSide& tokens, const DirectionSide& side, int layer,

@@ -192,7 +192,7 @@ private:
     Result<Done> askEverySide()
     {
         const std::vector<int> layers =
-            m_tokens.layer0E.size() > 0 ? std::vector<int>{0, 1} : std::vector<int>{1};
+            m_tokens.isLayer0Special(0) ? std::vector<int>{0, 1} : std::vector<int>{1};
         for (const int layer : layers) {
             auto in = askedTokens(m_tokens, directionSides[0], layer, m_search, m_task);
             if (!in)
@@ -309,7 +309,7 @@ private:
 
 std::string wrongSearch(const Circuits& circuits, const TokenSide& tokens, const DirectionSearch& search)
 {
-    const Eigen::Index count = std::max(tokens.E.rows(), tokens.W_U.cols());
+    const Eigen::Index count = std::max(tokens.E.count(), tokens.W_U.count());
     if (search.token < 0 || search.token >= count)
         return fmt::format("There is no token {}: the vocabulary has ids 0 to {}.", search.token, count - 1);
     if (isUnusedInSearch(search, search.token))

@@ -15,84 +15,108 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokenSideTokensPerBlock = 1024;
+constexpr double heldTokensBytes = 1e9;
 
-int blockCount(Eigen::Index size, Eigen::Index perBlock)
+using Vectors = TokenMatrix::Vectors;
+
+// Where the matrices follow from what is stored direction by direction, they are read in half of the time: large models read them for
+// every question. Each number is still rounded once.
+
+template <typename Scalar>
+TokenMatrix unembeddingOf(const ProcessedWeights& weights)
 {
-    return static_cast<int>((size + perBlock - 1) / perBlock);
+    using Read = TokenMatrix::Read<Scalar>;
+    Read read = [weights](Eigen::Index first, Eigen::Index count) {
+        return weights.W_U<Scalar>(first, count);
+    };
+    if (const auto end = weights.storedEnd(TensorKind::W_U)) {
+        read = [weights, end = *end](Eigen::Index first, Eigen::Index count) {
+            Matrix<Scalar> out = weights.original().readColumns<Scalar>(TensorKind::W_U, first, count);
+            for (Eigen::Index token = 0; token < count; ++token)
+                out.col(token) = (out.col(token).template cast<double>().cwiseProduct(end.factors) - end.mean)
+                                     .template cast<Scalar>();
+            return out;
+        };
+    }
+    return {Vectors::Columns, weights.config().dVocabOut, std::move(read)};
 }
 
-/// The token matrices in one precision.
+/// Returns W_E of the weights in use.
 template <typename Scalar>
-struct ReadMatrices {
-    Matrix<Scalar> E, layer0E, W_U;
-};
+TokenMatrix rawEmbeddingOf(const ProcessedWeights& weights)
+{
+    using Read = TokenMatrix::Read<Scalar>;
+    Read read = [weights](Eigen::Index first, Eigen::Index count) {
+        return weights.W_E<Scalar>(first, count);
+    };
+    if (const auto end = weights.storedEnd(TensorKind::W_E); end && !end->isStored()) {
+        read = [weights, factors = end->factors](Eigen::Index first, Eigen::Index count) {
+            Matrix<Scalar> out = weights.original().readRows<Scalar>(TensorKind::W_E, first, count);
+            for (Eigen::Index k = 0; k < out.cols(); ++k)
+                out.col(k) = (out.col(k).template cast<double>() * factors(k)).template cast<Scalar>();
+            return out;
+        };
+    }
+    return {Vectors::Rows, weights.config().dVocab, std::move(read)};
+}
 
 template <typename Scalar>
-Result<ReadMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights, Embedding embedding,
-                                               const Task& task)
+TokenMatrix embeddingOf(const ProcessedWeights& weights, Embedding embedding, int layer)
 {
-    const ModelConfig& config = weights.config();
-    ReadMatrices<Scalar> out;
-    out.W_U.resize(config.dModel, config.dVocabOut);
-    const auto unembedding =
-        parallelFor(blockCount(config.dVocabOut, tokenSideTokensPerBlock), task, "unembedding",
-                    [&](int block) -> Result<Done> {
-                        const Eigen::Index first = block * tokenSideTokensPerBlock;
-                        const Eigen::Index count =
-                            std::min<Eigen::Index>(tokenSideTokensPerBlock, config.dVocabOut - first);
-                        out.W_U.middleCols(first, count) = weights.W_U<Scalar>(first, count);
-                        return Done{};
-                    });
-    if (!unembedding)
-        return unembedding.error();
+    using Read = TokenMatrix::Read<Scalar>;
+    const Eigen::Index V = weights.config().dVocab;
     if (embedding == Embedding::Unembed) {
-        out.E = out.W_U.transpose();
-        return out;
+        return {Vectors::Rows, weights.config().dVocabOut,
+                Read([weights](Eigen::Index first, Eigen::Index count) -> Matrix<Scalar> {
+                    return weights.W_U<Scalar>(first, count).transpose();
+                })};
     }
-    const bool usesLayerZero = embedding != Embedding::Raw;
-    const LayerZero<Scalar> layerZero(weights, embedding);
-    out.E.resize(config.dVocab, config.dModel);
-    if (embedding == Embedding::Effective)
-        out.layer0E.resize(config.dVocab, config.dModel);
-    const auto tokens =
-        parallelFor(blockCount(config.dVocab, tokenSideTokensPerBlock), task, "embedding",
-                    [&](int block) -> Result<Done> {
-                        const Eigen::Index first = block * tokenSideTokensPerBlock;
-                        const Eigen::Index count =
-                            std::min<Eigen::Index>(tokenSideTokensPerBlock, config.dVocab - first);
-                        const Matrix<Scalar> x = weights.W_E<Scalar>(first, count);
-                        if (out.layer0E.size() > 0)
-                            out.layer0E.middleRows(first, count) = x;
-                        out.E.middleRows(first, count) = usesLayerZero ? layerZero.apply(x) : x;
-                        return Done{};
-                    });
-    if (!tokens)
-        return tokens.error();
-    return out;
+    if (embedding == Embedding::Raw || (embedding == Embedding::Effective && layer == 0))
+        return rawEmbeddingOf<Scalar>(weights);
+    struct ThroughLayerZero {
+        ProcessedWeights weights;
+        LayerZero<Scalar> layerZero;
+
+        ThroughLayerZero(const ProcessedWeights& of, Embedding embedding)
+            : weights(of)
+            , layerZero(weights, embedding)
+        {
+        }
+    };
+    const auto through = std::make_shared<const ThroughLayerZero>(weights, embedding);
+    return {Vectors::Rows, V, Read([through](Eigen::Index first, Eigen::Index count) {
+                return through->layerZero.apply(through->weights.template W_E<Scalar>(first, count));
+            })};
 }
 
-/// The same as a token side holds them: rounded, and besides as they are if they are in double.
-template <typename Scalar>
-Result<std::shared_ptr<const TokenSide::Matrices>> heldMatrices(Result<ReadMatrices<Scalar>> result)
+/// Returns a token side without Gram products.
+Result<TokenSide> tokenMatrices(const ProcessedWeights& weights, Embedding embedding, const Task& task,
+                                Precision precision, bool isHeld)
 {
-    if (!result)
-        return result.error();
-    ReadMatrices<Scalar> read = std::move(result).value();
-    auto held = std::make_shared<TokenSide::Matrices>();
-    if constexpr (std::is_same_v<Scalar, float>) {
-        held->E = std::move(read.E);
-        held->layer0E = std::move(read.layer0E);
-        held->W_U = std::move(read.W_U);
-    } else {
-        held->E = read.E.template cast<float>();
-        held->layer0E = read.layer0E.template cast<float>();
-        held->W_U = read.W_U.template cast<float>();
-        held->E64 = std::move(read.E);
-        held->layer0E64 = std::move(read.layer0E);
-        held->W_U64 = std::move(read.W_U);
-    }
-    return std::shared_ptr<const TokenSide::Matrices>(std::move(held));
+    TokenSide side;
+    side.embedding = embedding;
+    side.E = tokenVectors(weights, embedding, 1, precision);
+    side.W_U = outputVectors(weights, precision);
+    if (embedding == Embedding::Effective)
+        side.layer0E = tokenVectors(weights, embedding, 0, precision);
+    const bool isComputed = embedding == Embedding::Effective || embedding == Embedding::Mlp0;
+    const auto hold = [&](TokenMatrix& matrix, std::string_view step) -> Result<Done> {
+        auto read = matrix.held(task, step);
+        if (!read)
+            return read.error();
+        matrix = std::move(read).value();
+        return Done{};
+    };
+    Result<Done> done = Done{};
+    if (isHeld)
+        done = hold(side.W_U, "unembedding");
+    if (done && (isHeld || isComputed))
+        done = hold(side.E, "embedding");
+    if (done && isHeld)
+        done = hold(side.layer0E, "embedding");
+    if (!done)
+        return done.error();
+    return side;
 }
 
 Error noRoomForTokens()
@@ -120,13 +144,13 @@ public:
     {
         if (m_isDiagonal)
             return Matrix<double>(left * m_m.diagonal().asDiagonal());
-        return gramProduct(left, m_m, turned, task, "tied embedding");
+        return squareProduct(left, m_m, turned, task);
     }
     Result<Matrix<double>> before(const Matrix<double>& right, Turned turned, const Task& task) const
     {
         if (m_isDiagonal)
             return Matrix<double>(m_m.diagonal().asDiagonal() * right);
-        return gramProduct(m_m, right, turned, task, "tied embedding");
+        return squareProduct(m_m, right, turned, task);
     }
 
 private:
@@ -170,29 +194,15 @@ Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends
     return grams;
 }
 
-/// Returns a matrix as a token side holds it in one precision.
-template <typename Scalar>
-const Matrix<Scalar>& heldAs(const Matrix<float>& rounded, const Matrix<double>& exact)
-{
-    if constexpr (std::is_same_v<Scalar, float>)
-        return rounded;
-    else
-        return exact;
-}
-
-/// Computes what `side` lacks of them from its matrices in one precision.
-template <typename Scalar>
+/// Computes the Gram products of a token side.
 Result<Done> addGrams(TokenSide& side, const ProcessedWeights& weights, const Task& task)
 {
-    const Matrix<Scalar>& E = heldAs<Scalar>(side.E, side.E64);
-    const Matrix<Scalar>& layer0E = heldAs<Scalar>(side.layer0E, side.layer0E64);
-    const Matrix<Scalar>& W_U = heldAs<Scalar>(side.W_U, side.W_U64);
     Result<Done> state = Done{};
-    const auto put = [&](Matrix<double>& out, const Matrix<Scalar>& left, const Matrix<Scalar>& right,
-                         Turned turned, std::string_view step) {
+    const auto put = [&](Matrix<double>& out, const TokenMatrix& left, const TokenMatrix& right,
+                         std::string_view step) {
         if (!state || out.size() > 0)
             return;
-        Result<Matrix<double>> gram = gramProduct(left, right, turned, task, step);
+        Result<Matrix<double>> gram = gramProduct(left, right, task, step);
         if (gram)
             out = std::move(gram).value();
         else
@@ -210,36 +220,18 @@ Result<Done> addGrams(TokenSide& side, const ProcessedWeights& weights, const Ta
             (isRaw ? side.UE : side.layer0UE) = std::move(made.UE);
         }
     }
-    const auto square = [&](const Matrix<Scalar>& in) { return in.rows() > 0 && in.rows() == W_U.cols(); };
-    put(side.UUt, W_U, W_U, Turned::Right, "Gram matrix of the unembedding");
+    const auto isSquare = [&](const TokenMatrix& E) { return !E.isEmpty() && E.count() == side.W_U.count(); };
+    put(side.UUt, side.W_U, side.W_U, "Gram matrix of the unembedding");
     if (side.embedding == Embedding::Unembed && state) // E is W_Uᵀ
         side.EtE = side.UE = side.UUt;
-    put(side.EtE, E, E, Turned::Left, "Gram matrix of the embedding");
-    if (square(E))
-        put(side.UE, W_U, E, Turned::None, "unembedding times embedding");
-    if (layer0E.size() > 0)
-        put(side.layer0EtE, layer0E, layer0E, Turned::Left, "Gram matrix of layer 0");
-    if (square(layer0E))
-        put(side.layer0UE, W_U, layer0E, Turned::None, "unembedding times layer 0");
+    put(side.EtE, side.E, side.E, "Gram matrix of the embedding");
+    if (isSquare(side.E))
+        put(side.UE, side.W_U, side.E, "unembedding times embedding");
+    if (!side.layer0E.isEmpty())
+        put(side.layer0EtE, side.layer0E, side.layer0E, "Gram matrix of layer 0");
+    if (isSquare(side.layer0E))
+        put(side.layer0UE, side.W_U, side.layer0E, "unembedding times layer 0");
     return state;
-}
-
-/// The Gram products of a tied model's raw embedding, without the matrices.
-Result<std::shared_ptr<const TokenSide>> gramsAlone(const Circuits& circuits, const TiedEnds& ends,
-                                                    const Task& task)
-{
-    auto grams = tiedGrams(circuits.weights(), ends, task);
-    if (!grams)
-        return grams.error();
-    EndGrams made = std::move(grams).value();
-    auto side = std::make_shared<TokenSide>();
-    side->EtE = std::move(made.EtE);
-    side->UUt = std::move(made.UUt);
-    side->UE = std::move(made.UE);
-    const ModelConfig& config = circuits.config();
-    side->source = std::make_shared<const TokenSide::Source>(
-        TokenSide::Source{circuits.weights(), config.dVocab, config.dVocabOut});
-    return std::shared_ptr<const TokenSide>(std::move(side));
 }
 
 } // namespace
@@ -257,54 +249,41 @@ std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
     return {};
 }
 
-struct TokenVectors::Reader {
-    const ProcessedWeights& weights;
-    Embedding embedding;
-    std::optional<LayerZero<float>> layerZero; // empty if the tokens do not pass through it
-};
-
-TokenVectors::TokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer)
+TokenMatrix tokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer, Precision precision)
 {
-    auto reader = std::make_unique<Reader>(Reader{weights, embedding, std::nullopt});
-    if (embedding == Embedding::Mlp0 || (embedding == Embedding::Effective && layer > 0))
-        reader->layerZero.emplace(weights, embedding);
-    m_reader = std::move(reader);
+    return precision == Precision::F64 ? embeddingOf<double>(weights, embedding, layer)
+                                       : embeddingOf<float>(weights, embedding, layer);
 }
 
-TokenVectors::~TokenVectors() = default;
-
-Matrix<float> TokenVectors::rows(Eigen::Index firstToken, Eigen::Index count) const
+TokenMatrix outputVectors(const ProcessedWeights& weights, Precision precision)
 {
-    if (m_reader->embedding == Embedding::Unembed)
-        return m_reader->weights.W_U<float>(firstToken, count).transpose();
-    const Matrix<float> x = m_reader->weights.W_E<float>(firstToken, count);
-    return m_reader->layerZero ? m_reader->layerZero->apply(x) : x;
+    return precision == Precision::F64 ? unembeddingOf<double>(weights) : unembeddingOf<float>(weights);
+}
+
+bool holdsTokens(const ModelConfig& config, Embedding embedding, Precision precision)
+{
+    const double vectors = config.dVocabOut + (embedding == Embedding::Effective ? 2.0 : 1.0) * config.dVocab;
+    const double each = precision == Precision::F64 ? 4 + 8 : 4;
+    return vectors * config.dModel * each <= heldTokensBytes;
 }
 
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,
                                                    const Task& task, Precision precision, TokenParts parts)
 {
-    if (std::string reason = whyNotEmbedding(circuits.config(), embedding); !reason.empty())
+    const ModelConfig& config = circuits.config();
+    if (std::string reason = whyNotEmbedding(config, embedding); !reason.empty())
         return Error{ErrorCode::InvalidArgument, std::move(reason)};
     // Analyses of whole matrices go on with an image model's class token; lists of tokens do not.
-    if (std::string none = whyNoVocabulary(circuits.config());
-        parts == TokenParts::MatricesAlone && !none.empty())
+    if (std::string none = whyNoVocabulary(config); parts == TokenParts::MatricesAlone && !none.empty())
         return Error{ErrorCode::InvalidArgument, std::move(none)};
     try {
-        const auto ends = parts == TokenParts::GramsAlone && embedding == Embedding::Raw
-            ? circuits.weights().tiedEnds()
-            : std::nullopt;
-        if (ends)
-            return gramsAlone(circuits, *ends, task);
-        auto matrices = precision == Precision::F64
-            ? heldMatrices(readTokenMatrices<double>(circuits.weights(), embedding, task))
-            : heldMatrices(readTokenMatrices<float>(circuits.weights(), embedding, task));
-        if (!matrices)
-            return matrices.error();
-        auto side = std::make_shared<const TokenSide>(embedding, std::move(matrices).value());
+        const bool isHeld = parts != TokenParts::GramsAlone && holdsTokens(config, embedding, precision);
+        auto read = tokenMatrices(circuits.weights(), embedding, task, precision, isHeld);
+        if (!read)
+            return read.error();
         if (parts == TokenParts::MatricesAlone)
-            return side;
-        return withGrams(*side, circuits, task);
+            return std::make_shared<const TokenSide>(std::move(read).value());
+        return withGrams(*read, circuits, task);
     } catch (const std::bad_alloc&) {
         return noRoomForTokens();
     }
@@ -314,10 +293,8 @@ Result<std::shared_ptr<const TokenSide>> withGrams(const TokenSide& read, const 
                                                    const Task& task)
 {
     try {
-        auto side = std::make_shared<TokenSide>(read.embedding, read.matrices);
-        const auto done = side->W_U64.size() > 0 ? addGrams<double>(*side, circuits.weights(), task)
-                                                 : addGrams<float>(*side, circuits.weights(), task);
-        if (!done)
+        auto side = std::make_shared<TokenSide>(read);
+        if (const auto done = addGrams(*side, circuits.weights(), task); !done)
             return done.error();
         return std::shared_ptr<const TokenSide>(std::move(side));
     } catch (const std::bad_alloc&) {

@@ -15,65 +15,6 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokenTableTokensPerBlock = 512;
-
-/// Returns tokens · xᵀ in double, in strips whose sums stay in the cache; E stays in its own precision.
-/// \param x [d] \returns [V]
-RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, const RowVector<double>& x)
-{
-    if (exact.size() > 0)
-        return (exact * x.transpose()).transpose();
-    constexpr Eigen::Index tokensPerStrip = 2048;
-    Eigen::VectorXd out = Eigen::VectorXd::Zero(E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerStrip) {
-        auto sums = out.segment(first, std::min(tokensPerStrip, E.rows() - first));
-        const auto term = [&](Eigen::Index k) {
-            return E.col(k).segment(first, sums.size()).cast<double>() * x(k);
-        };
-        Eigen::Index k = 0;
-        // four at once, so that the sums are read and written a quarter as often
-        for (; k + 4 <= E.cols(); k += 4)
-            sums += term(k) + term(k + 1) + term(k + 2) + term(k + 3);
-        for (; k < E.cols(); ++k)
-            sums += term(k);
-    }
-    return out.transpose();
-}
-
-/// Returns x · W_U in double; the cast part of W_U stays in the cache. \param x [d]
-RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_U,
-                             const Matrix<double>& exact)
-{
-    if (exact.size() > 0)
-        return x * exact;
-    const Eigen::VectorXd direction = x.transpose();
-    RowVector<double> out(W_U.cols());
-    Eigen::VectorXd column(W_U.rows());
-    for (Eigen::Index token = 0; token < W_U.cols(); ++token) {
-        column = W_U.col(token).cast<double>();
-        out(token) = column.dot(direction);
-    }
-    return out;
-}
-
-/// The token vectors that the heads of one layer read.
-struct TokenRows {
-    const Matrix<float>& E;      // [V, d]
-    const Matrix<double>& exact; // [V, d] or empty
-
-    TokenRows(const TokenSide& tokens, int layer)
-        : E(tokens.embeddingOf(layer))
-        , exact(tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64)
-    {
-    }
-
-    RowVector<double> of(int token) const
-    {
-        return exact.size() > 0 ? RowVector<double>(exact.row(token))
-                                : RowVector<double>(E.row(token).cast<double>());
-    }
-};
-
 std::optional<Error> wrongLine(const Circuits& circuits, const CircuitOfHead& of, TableSide side, int token)
 {
     const ModelConfig& config = circuits.config();
@@ -171,16 +112,13 @@ Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& t
 {
     if (const auto error = wrongLine(circuits, of, side, token))
         return *error;
-    const TokenRows rows(tokens, of.head.layer);
-    const auto column = [&]() -> RowVector<double> {
-        return tokens.W_U64.size() > 0 ? RowVector<double>(tokens.W_U64.col(token).transpose())
-                                       : RowVector<double>(tokens.W_U.col(token).cast<double>().transpose());
-    };
+    const TokenMatrix& E = tokens.embeddingOf(of.head.layer);
     const bool isOutput = of.kind == CircuitKind::FullOv && side == TableSide::Column;
-    const LineDirection line = lineDirection(circuits, of, side, isOutput ? column() : rows.of(token));
-    return entries(line,
-                   isOfOutputs(of, side) ? dotColumns(line.x, tokens.W_U, tokens.W_U64)
-                                         : dotRows(rows.E, rows.exact, line.x));
+    const LineDirection line = lineDirection(circuits, of, side, (isOutput ? tokens.W_U : E).vector(token));
+    auto products = dotTokens(isOfOutputs(of, side) ? tokens.W_U : E, line.x, Task{}, "");
+    if (!products)
+        return products.error();
+    return entries(line, *std::move(products));
 }
 
 Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embedding, const CircuitOfHead& of,
@@ -193,24 +131,14 @@ Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embed
     if (std::string reason = whyNotEmbedding(circuits.config(), embedding); !reason.empty())
         return Error{ErrorCode::InvalidArgument, std::move(reason)};
     const ProcessedWeights& weights = circuits.weights();
-    const TokenVectors vectors(weights, embedding, of.head.layer);
-    const LineDirection line =
-        lineDirection(circuits, of, TableSide::Row, vectors.rows(token, 1).cast<double>());
+    const TokenMatrix E = tokenVectors(weights, embedding, of.head.layer);
+    const LineDirection line = lineDirection(circuits, of, TableSide::Row, E.vector(token));
     const bool ofOutputs = isOfOutputs(of, TableSide::Row);
-    RowVector<double> products(ofOutputs ? weights.config().dVocabOut : weights.config().dVocab);
-    const auto blocks =
-        static_cast<int>((products.size() + tokenTableTokensPerBlock - 1) / tokenTableTokensPerBlock);
-    const auto readBlock = [&](int index) -> Result<Done> {
-        const Eigen::Index first = Eigen::Index{index} * tokenTableTokensPerBlock;
-        const Eigen::Index count = std::min(tokenTableTokensPerBlock, products.size() - first);
-        products.segment(first, count) = ofOutputs ? dotColumns(line.x, weights.W_U<float>(first, count), {})
-                                                   : dotRows(vectors.rows(first, count), {}, line.x);
-        return Done{};
-    };
-    const auto done = parallelFor(blocks, task, ofOutputs ? "unembedding" : "embedding", readBlock);
-    if (!done)
-        return done.error();
-    return entries(line, std::move(products));
+    auto products = dotTokens(ofOutputs ? outputVectors(weights) : E, line.x, task,
+                              ofOutputs ? "unembedding" : "embedding");
+    if (!products)
+        return products.error();
+    return entries(line, *std::move(products));
 }
 
 double LineStatistics::zScore(double value) const

@@ -229,39 +229,80 @@ RowVector<Scalar> ProcessedWeights::b_U(Eigen::Index firstToken, Eigen::Index co
     return m_state->finish<Scalar>(m_state->b_U.segment(firstToken, count));
 }
 
+namespace {
+
+/// Returns the matrix A with W_E = stored · A; none if the way is not linear.
+std::optional<Matrix<double>> embeddingMap(const ProcessingState& s)
+{
+    using enum TensorKind;
+    const ModelConfig& original = s.weights->config();
+    if (s.merging || s.rounding != Rounding::None || original.embeddingNorm != NormKind::None
+        || s.weights->has(W_Eproj) || s.weights->has(b_E))
+        return std::nullopt;
+    const Eigen::Index d = s.config.dModel;
+    Matrix<double> map = original.embeddingScale * Matrix<double>::Identity(d, d);
+    if (s.applied().centerWritingWeights)
+        centerRows(map);
+    s.write(map);
+    return map;
+}
+
+/// Returns the matrix B with W_U = B · stored but for its mean; none if the way is not linear.
+std::optional<Matrix<double>> unembeddingMap(const ProcessingState& s)
+{
+    using enum TensorKind;
+    if (s.merging || s.rounding != Rounding::None || s.weights->has(W_Uproj)
+        || s.weights->form(W_U).hasUnitColumns)
+        return std::nullopt;
+    const Eigen::Index d = s.config.dModel;
+    ReadingMatrix block{Matrix<double>::Identity(d, d), RowVector<double>::Zero(d)};
+    if (s.weights->config().unembedOverRoot)
+        block.W /= std::sqrt(s.config.dModel);
+    foldNorm(s.norms.lnFinal, s.applied(), block);
+    s.read(block.W);
+    return std::move(block.W);
+}
+
+/// Returns what is subtracted from every column of W_U, [d].
+Eigen::VectorXd unembeddingMean(const ProcessingState& s)
+{
+    if (s.unembedMean.size() == 0)
+        return Eigen::VectorXd::Zero(s.config.dModel);
+    Matrix<double> mean = s.unembedMean.transpose();
+    s.read(mean);
+    return mean.col(0);
+}
+
+} // namespace
+
+std::optional<StoredEnd> ProcessedWeights::storedEnd(TensorKind end) const
+{
+    const ProcessingState& s = *m_state;
+    const bool isUnembedding = end == TensorKind::W_U;
+    const auto map = isUnembedding ? unembeddingMap(s) : embeddingMap(s);
+    if (!map || !map->isDiagonal(0))
+        return std::nullopt;
+    return StoredEnd{map->diagonal(),
+                     isUnembedding ? unembeddingMean(s) : Eigen::VectorXd::Zero(map->rows())};
+}
+
 std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
 {
     using enum TensorKind;
     const ProcessingState& s = *m_state;
-    const ModelConfig& original = s.weights->config();
     const auto& views = s.weights->views();
     const auto in = views.find({W_E, 0, 0}), out = views.find({W_U, 0, 0});
-    if (in == views.end() || out == views.end() || s.merging || s.rounding != Rounding::None
-        || original.embeddingNorm != NormKind::None || s.weights->has(W_Eproj) || s.weights->has(W_Uproj)
-        || s.weights->has(b_E) || s.weights->form(W_U).hasUnitColumns)
+    if (in == views.end() || out == views.end())
         return std::nullopt;
     TensorView turned = out->second;
     std::swap(turned.rows, turned.cols);
     std::swap(turned.rowStride, turned.colStride);
     if (turned != in->second)
         return std::nullopt;
-    const Eigen::Index d = s.config.dModel;
-    TiedEnds ends{original.embeddingScale * Matrix<double>::Identity(d, d), {}, Eigen::VectorXd::Zero(d)};
-    if (s.applied().centerWritingWeights)
-        centerRows(ends.E);
-    s.write(ends.E);
-    const double factor =
-        s.weights->form(W_U).factor / (original.unembedOverRoot ? std::sqrt(s.config.dModel) : 1);
-    ReadingMatrix block{factor * Matrix<double>::Identity(d, d), RowVector<double>::Zero(d)};
-    foldNorm(s.norms.lnFinal, s.applied(), block);
-    s.read(block.W);
-    ends.U = std::move(block.W);
-    if (s.unembedMean.size() > 0) {
-        Matrix<double> mean = s.unembedMean.transpose();
-        s.read(mean);
-        ends.mean = mean.col(0);
-    }
-    return ends;
+    auto embedding = embeddingMap(s), unembedding = unembeddingMap(s);
+    if (!embedding || !unembedding)
+        return std::nullopt;
+    return TiedEnds{*std::move(embedding), s.weights->form(W_U).factor * *unembedding, unembeddingMean(s)};
 }
 
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \

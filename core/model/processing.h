@@ -138,6 +138,13 @@ struct ResidualBasis {
     Matrix<double> T, inverse; ///< [d, d]
 };
 
+/// A vector of W_E or W_U made of a stored one: factors ∘ stored − mean.
+struct StoredEnd {
+    Eigen::VectorXd factors, mean; ///< [d]
+
+    bool isStored() const { return factors.isOnes(0) && mean.isZero(0); }
+};
+
 /// Maps from the one stored embedding of a tied model: W_E = stored · E, W_U = U · storedᵀ − mean · 1ᵀ.
 struct TiedEnds {
     Matrix<double> E, U;  ///< [d, d]
@@ -199,6 +206,9 @@ public:
     template <typename Scalar>
     RowVector<Scalar> b_U(Eigen::Index firstToken, Eigen::Index count) const; ///< [count], zeros if absent
 
+    /// Returns how W_E or W_U follows from what original() reads of it, direction by direction; none if it takes more than that.
+    /// \param end TensorKind::W_E or W_U
+    std::optional<StoredEnd> storedEnd(TensorKind end) const;
     /// Returns how both ends follow from the stored embedding, original().readRows(W_E); none if W_U is another tensor or the way
     /// from either is not linear.
     std::optional<TiedEnds> tiedEnds() const;

@@ -27,14 +27,11 @@ std::string whyTooLargeNow(std::span<const Analysis* const> analyses, const Mode
     return free ? whyTooLarge(estimateRun(analyses, config, options), *free, advice) : std::string();
 }
 
-/// Returns the context as one analysis reads it. One that cannot be split runs for all selected heads; one that states no need of tokens
-/// gets none without their matrices, and reads the weights as it does by itself.
+/// Returns the context as one analysis reads it. One that cannot be split runs for all selected heads.
 AnalysisContext contextFor(const Analysis& analysis, AnalysisContext context)
 {
     if (!analysis.isSplit)
         context.options.share.reset();
-    if (!analysis.needsTokens && context.tokens && context.tokens->source)
-        context.tokens = nullptr;
     return context;
 }
 

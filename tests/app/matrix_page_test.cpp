@@ -228,7 +228,7 @@ private slots:
         emit text->editingFinished();
         auto ids = *driver.window.workspace()->model()->tokenizer()->encode(" king the of",
                                                                             Tokenizer::SpecialTokens::None);
-        const Eigen::MatrixXf expected = tokens->E(ids, Eigen::all) * tokens->W_U(Eigen::all, ids);
+        const Eigen::MatrixXf expected = tokens->E.of<float>(ids) * tokens->W_U.of<float>(ids);
         QTRY_VERIFY(driver.view->matrix()->isApprox(expected, 1e-5F));
         driver.choose(QStringLiteral("by norm"));
         const auto norms = [&] { return Eigen::VectorXf(driver.view->matrix()->rowwise().norm()); };
@@ -265,7 +265,7 @@ private slots:
             *workspace.model()->tokenizer()->encode(" king the of queen", Tokenizer::SpecialTokens::None);
         const HeadWeights<double> head =
             workspace.model()->circuits()->weights().head<double>(workspace.selection()->head());
-        const Matrix<double> E = workspace.model()->tokens()->E.cast<double>()(ids, Eigen::all);
+        const Matrix<double> E = workspace.model()->tokens()->E.of<double>(ids);
         const auto softmax = [&](double scale, const RowVector<double>& b_Q) {
             const Matrix<double> q = (E * head.W_Q).rowwise() + b_Q;
             Matrix<double> rows =

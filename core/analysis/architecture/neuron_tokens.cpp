@@ -17,14 +17,21 @@ using Entries = std::vector<std::vector<TokenEntry>>; // of each direction
 
 /// The vectors of tokens on one side, one token per column. Products use float; double decides the ranks.
 struct TokenColumns {
-    const Matrix<float>& rounded; // [d, V]
-    const Matrix<double>& exact;  // [d, V]; empty: as rounded
-    std::vector<bool> unused;     // [V] or empty
+    std::shared_ptr<const Matrix<float>> rounded; // [d, V]
+    std::shared_ptr<const Matrix<double>> exact;  // [d, V]; empty: as rounded
+    std::vector<bool> unused;                     // [V] or empty
+
+    TokenColumns(const TokenMatrix& tokens, const std::vector<bool>& unusedTokens)
+        : rounded(tokens.columns<float>())
+        , exact(tokens.exactColumns())
+        , unused(marks(unusedTokens, tokens.count()))
+    {
+    }
 
     double score(const Eigen::Ref<const Eigen::VectorXd>& direction, Eigen::Index token) const
     {
-        return exact.size() > 0 ? direction.dot(exact.col(token))
-                                : direction.dot(rounded.col(token).cast<double>());
+        return exact->size() > 0 ? direction.dot(exact->col(token))
+                                 : direction.dot(rounded->col(token).cast<double>());
     }
 };
 
@@ -37,9 +44,9 @@ Result<Entries> largestOf(const TokenColumns& tokens, const Matrix<double>& dire
     const auto exact = [&](Eigen::Index direction, Eigen::Index token) {
         return tokens.score(directions.col(direction), token);
     };
-    const int k = static_cast<int>(std::min<Eigen::Index>(length, tokens.rounded.cols()));
+    const int k = static_cast<int>(std::min<Eigen::Index>(length, tokens.rounded->cols()));
     const auto found =
-        scanRows({rounded, tokens.rounded, exact, noRows, tokens.unused, k, ScanEnds::Largest}, task);
+        scanRows({rounded, *tokens.rounded, exact, noRows, tokens.unused, k, ScanEnds::Largest}, task);
     if (!found)
         return found.error();
     Entries lists(static_cast<std::size_t>(directions.cols()));
@@ -57,11 +64,8 @@ public:
         : m_context(context)
         , m_task(withoutProgress(task))
         , m_reads(std::move(read))
-        , m_embedding(m_reads->E.transpose())
-        , m_embedding64(m_reads->E64.transpose())
-        , m_read{m_embedding, m_embedding64, marks(context.options.unusedTokens, m_embedding.cols())}
-        , m_written{context.tokens->W_U, context.tokens->W_U64,
-                    marks(context.options.unusedTokens, context.tokens->W_U.cols())}
+        , m_read(m_reads->E, context.options.unusedTokens)
+        , m_written(context.tokens->W_U, context.options.unusedTokens)
     {
     }
 
@@ -98,8 +102,6 @@ private:
     const AnalysisContext& m_context;
     Task m_task;
     std::shared_ptr<const TokenSide> m_reads;
-    Matrix<float> m_embedding;    // [d, V]
-    Matrix<double> m_embedding64; // [d, V] or empty
     TokenColumns m_read, m_written;
 };
 
@@ -197,11 +199,14 @@ AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& 
     const double sides = config.gatedMlp ? 2 : 1; // what it reads
     const double tokens = sides * config.dVocab + config.dVocabOut;
     const double length = std::min<double>(options.tableSize, std::max(config.dVocab, config.dVocabOut));
-    // Products in float, a copy of E for them, and the lists.
+    // Products in float, a copy of E for them, one of W_U where it is not held, and the lists.
+    const double unheldOutputs =
+        holdsTokens(config, options.embedding, options.precision) ? 0 : config.dVocabOut;
     const double copy = options.precision == Precision::F64 ? 4 + 8 : 4;
     return {neurons * d * tokens * 2,
             neurons * (1 + sides) * length * static_cast<double>(sizeof(TokenEntry))
-                + copy * config.dVocab * d + mlp0TokensBytes(config, options.embedding, options.precision)};
+                + copy * d * (config.dVocab + unheldOutputs)
+                + mlp0TokensBytes(config, options.embedding, options.precision)};
 }
 
 } // namespace headwise

@@ -100,10 +100,14 @@ std::vector<int> picked(const std::vector<int>& ids, const std::vector<int>& pla
 Result<TokenProfiles> profilesOf(const Circuits& circuits, const std::vector<int>& ids,
                                  const std::vector<int>& sample, std::size_t k, const Task& task)
 {
-    const auto W_U = unembeddingOf(circuits, ids, task);
+    auto W_U = unembeddingOf(circuits, ids, task);
     if (!W_U)
         return W_U.error();
-    const ProfiledTokens tokens{embeddingOf(circuits, picked(ids, sample)), {}, *W_U, {}, k};
+    const ProfiledTokens tokens{embeddingOf(circuits, picked(ids, sample)),
+                                {},
+                                TokenMatrix(TokenMatrix::Vectors::Columns, *std::move(W_U)),
+                                {},
+                                k};
     return tokenProfiles(circuits, selectedHeads(circuits.config(), {}), tokens, task);
 }
 

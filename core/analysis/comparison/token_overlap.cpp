@@ -13,7 +13,7 @@ namespace {
 
 std::vector<int> sampleOf(const AnalysisContext& context)
 {
-    std::vector<int> usable(static_cast<std::size_t>(context.tokens->E.rows()));
+    std::vector<int> usable(static_cast<std::size_t>(context.tokens->E.count()));
     std::iota(usable.begin(), usable.end(), 0);
     const std::vector<bool>& unused = context.options.unusedTokens;
     std::erase_if(usable, [&](int id) {
@@ -22,19 +22,11 @@ std::vector<int> sampleOf(const AnalysisContext& context)
     return drawnFrom(std::move(usable), overlapTokens, context.options.inputs.seed);
 }
 
-/// \param exact E before rounding, or empty
-Matrix<double> rowsOf(const Matrix<float>& E, const Matrix<double>& exact, const std::vector<int>& ids)
-{
-    if (exact.size() > 0)
-        return exact(ids, Eigen::all);
-    return E.size() == 0 ? Matrix<double>() : Matrix<float>(E(ids, Eigen::all)).cast<double>();
-}
-
 /// Returns the expected Jaccard index of two random sets of k outputs.
 double jaccardOfChance(const ProfiledTokens& tokens)
 {
     const double k = static_cast<double>(tokens.k);
-    const double common = k * k / static_cast<double>(tokens.W_U.cols());
+    const double common = k * k / static_cast<double>(tokens.W_U.count());
     return common / (2 * k - common);
 }
 
@@ -64,12 +56,9 @@ Result<TokenOverlap> tokenOverlap(const AnalysisContext& context, const Task& ta
     const TokenSide& side = *context.tokens;
     const std::vector<int> ids = sampleOf(context);
     const ProfiledTokens tokens{
-        rowsOf(side.E, side.E64, ids),
-        rowsOf(side.layer0E, side.layer0E64, ids),
-        side.W_U,
-        context.options.unusedTokens,
-        static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, side.W_U.cols())),
-        side.W_U64.size() > 0 ? &side.W_U64 : nullptr};
+        side.E.of<double>(ids), side.isLayer0Special(0) ? side.layer0E.of<double>(ids) : Matrix<double>(),
+        side.W_U, context.options.unusedTokens,
+        static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, side.W_U.count()))};
     const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
     const auto profiles = tokenProfiles(context.circuits, heads, tokens, task);
     if (!profiles)

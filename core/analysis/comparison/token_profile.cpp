@@ -41,11 +41,10 @@ std::vector<int> largest(const Row& row, std::size_t k, const std::vector<bool>&
 /// Returns the k largest outputs of each source. \param read [n, r] E W_V
 template <typename Scalar>
 Result<std::vector<std::vector<int>>> outputsOf(const Matrix<double>& read, const Matrix<double>& W_O,
-                                                const Matrix<Scalar>& W_U, const ProfiledTokens& tokens,
-                                                const Task& task)
+                                                const ProfiledTokens& tokens, const Task& task)
 {
     constexpr Eigen::Index rowsAtOnce = 32;
-    const Matrix<Scalar> out = W_O.template cast<Scalar>() * W_U; // [r, outputs]
+    const Matrix<Scalar> out = timesColumns<Scalar>(W_O.template cast<Scalar>(), tokens.W_U); // [r, outputs]
     std::vector<std::vector<int>> found;
     for (Eigen::Index first = 0; first < read.rows(); first += rowsAtOnce) {
         if (task.cancelled())
@@ -114,8 +113,8 @@ Result<TokenProfiles> tokenProfiles(const Circuits& circuits, const std::vector<
         profiles.similarities.col(i) = similarityColumn(read, head.W_O);
         if (!profiles.similarities.col(i).allFinite())
             return Done{}; // a zero head has no largest outputs
-        auto outputs = tokens.W_U64 ? outputsOf(read, head.W_O, *tokens.W_U64, tokens, task)
-                                    : outputsOf(read, head.W_O, tokens.W_U, tokens, task);
+        auto outputs = tokens.W_U.isExact() ? outputsOf<double>(read, head.W_O, tokens, task)
+                                            : outputsOf<float>(read, head.W_O, tokens, task);
         if (!outputs)
             return outputs.error();
         profiles.outputs[index] = std::move(outputs).value();

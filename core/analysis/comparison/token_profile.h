@@ -9,13 +9,11 @@ namespace headwise {
 
 /// Source tokens that heads are compared on, and the candidate outputs that are ranked.
 struct ProfiledTokens {
-    Matrix<double> E;          ///< [n, d] of the sources, for heads of layer ≥ 1
-    Matrix<double> layer0E;    ///< [n, d] for layer 0 where it differs; empty otherwise
-    const Matrix<float>& W_U;  ///< [d, outputs]
+    Matrix<double> E;       ///< [n, d] of the sources, for heads of layer ≥ 1
+    Matrix<double> layer0E; ///< [n, d] for layer 0 where it differs; empty otherwise
+    TokenMatrix W_U;        ///< [d, outputs]. Outputs are ranked in double if it is exact, else in float32.
     std::vector<bool> leftOut; ///< true: an output that is not listed; empty: none
     std::size_t k = 10;        ///< Number of outputs per source, ≤ outputs. Default: 10.
-    const Matrix<double>* W_U64 =
-        nullptr; ///< W_U before rounding, to rank outputs in double; null: in float32.
 
     const Matrix<double>& sources(int layer) const { return layer == 0 && layer0E.size() > 0 ? layer0E : E; }
 };

@@ -40,13 +40,13 @@ double sameToken(const Writer<Scalar>& writer, const Reader<Scalar>& reader, con
 /// \param written W_O W_K, [r, r]
 template <typename Scalar>
 Matrix<Scalar> circleOf(const Writer<Scalar>& writer, const Reader<Scalar>& reader,
-                        const Matrix<Scalar>& written, const Matrix<float>& E)
+                        const Matrix<Scalar>& written, const TokenMatrix& E)
 {
     const Eigen::Index r = reader.Q.cols();
     const Eigen::Index d = reader.Q.rows();
-    if (E.rows() < std::min(r, d)) {
-        const Matrix<Scalar> queries = E.template cast<Scalar>() * reader.Q;
-        const Matrix<Scalar> values = E.template cast<Scalar>() * writer.V;
+    if (E.count() < std::min(r, d)) {
+        const Matrix<Scalar> queries = rowsTimes(E, reader.Q);
+        const Matrix<Scalar> values = rowsTimes(E, writer.V);
         return queries * written.transpose() * values.transpose();
     }
     if (d < r)
@@ -90,7 +90,7 @@ Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head, const Matrix<do
 }
 
 template <typename Scalar>
-Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const Matrix<float>& E)
+Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const TokenMatrix& E)
 {
     const Matrix<Scalar> written = writer.O * reader.K;
     const double composition = static_cast<double>((writer.coreV * written * reader.coreQ.transpose()).norm())
@@ -101,14 +101,14 @@ Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& rea
     return PairNumbers{composition,
                        lambda ? positivity({lambda->data(), static_cast<std::size_t>(lambda->size())})
                               : std::numeric_limits<double>::quiet_NaN(),
-                       sameToken(writer, reader, written, E.rows())};
+                       sameToken(writer, reader, written, E.count())};
 }
 
 template Result<Reader<float>> readerOf(const HeadWeights<double>&, const Matrix<double>&);
 template Result<Reader<double>> readerOf(const HeadWeights<double>&, const Matrix<double>&);
 template Result<Writer<float>> writerOf(const HeadWeights<double>&, const Matrix<double>&);
 template Result<Writer<double>> writerOf(const HeadWeights<double>&, const Matrix<double>&);
-template Result<PairNumbers> meet(const Writer<float>&, const Reader<float>&, const Matrix<float>&);
-template Result<PairNumbers> meet(const Writer<double>&, const Reader<double>&, const Matrix<float>&);
+template Result<PairNumbers> meet(const Writer<float>&, const Reader<float>&, const TokenMatrix&);
+template Result<PairNumbers> meet(const Writer<double>&, const Reader<double>&, const TokenMatrix&);
 
 } // namespace headwise

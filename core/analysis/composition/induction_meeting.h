@@ -48,6 +48,6 @@ struct PairNumbers {
 /// Errors: Internal. \param E [V, d]
 /// Cost: 4 d r² flops and the eigenvalues of one [r, r] matrix.
 template <typename Scalar>
-Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const Matrix<float>& E);
+Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const TokenMatrix& E);
 
 } // namespace headwise

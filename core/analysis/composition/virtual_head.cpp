@@ -152,14 +152,15 @@ Result<Done> addFullEigenvalues(Results& results, const AnalysisContext& context
     if (!tokens.isSquare()) {
         results.warn(fmt::format(
             "Copying of the virtual head was skipped because the embedding has {} tokens and the unembedding {}.",
-            tokens.E.rows(), tokens.W_U.cols()));
+            tokens.E.count(), tokens.W_U.count()));
         return Done{};
     }
     const Matrix<double>& left = head.circuit.left();
     const Matrix<double>& right = head.circuit.right();
     const Eigen::Index r = left.cols();
-    const auto lambda = tokens.E.rows() < std::min(r, left.rows())
-        ? eigenvalues<double>(embedded(tokens, head.layer, left) * unembedded(right, tokens))
+    const auto lambda = tokens.E.count() < std::min(r, left.rows())
+        ? eigenvalues<double>(rowsTimes(tokens.embeddingOf(head.layer), left)
+                              * timesColumns(right, tokens.W_U))
         : eigenvalues(smallerProduct<double>(left, right * tokens.unembedEmbedOf(head.layer)));
     if (!lambda)
         return lambda.error();
@@ -199,8 +200,8 @@ Result<Done> addTokensAs(Results& results, const AnalysisContext& context, const
 {
     const TokenSide& tokens = *context.tokens;
     const auto full = FactoredMatrix<Scalar>::create(
-        embedded<Scalar>(tokens, head.layer, head.circuit.left().template cast<Scalar>()),
-        unembedded<Scalar>(head.circuit.right().template cast<Scalar>(), tokens));
+        rowsTimes<Scalar>(tokens.embeddingOf(head.layer), head.circuit.left().template cast<Scalar>()),
+        timesColumns<Scalar>(head.circuit.right().template cast<Scalar>(), tokens.W_U));
     if (!full)
         return full.error();
     const std::vector<int> rows = sources(context, *full);

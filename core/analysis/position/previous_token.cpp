@@ -140,17 +140,17 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
                           {scoreText(weights, "p_i", "", "p_j") + ", p = W_pos", "raw positions"}, task);
     }
     if (config.positional == Positional::Rotary) {
-        const auto tokens = TokenRows::create(context, task);
+        const auto tokens = embeddingsOf(context, task);
         if (!tokens)
             return tokens.error();
-        const auto means = meanTokens(*tokens, task);
+        const auto means = meanTokens(**tokens, task);
         if (!means)
             return means.error();
         const auto scoreOf = [&](HeadId id, const HeadWeights<double>& head) {
             return previousTokenScore(offsetScores(weights, id.layer, head, means->of(id.layer), n),
                                       config.windowOf(id.layer), weights.sink(id));
         };
-        return scoreHeads(context, scoreOf, tokens->isLayer0Special(),
+        return scoreHeads(context, scoreOf, (*tokens)->isLayer0Special(0),
                           {scoreText(weights, "x", " R(i−j) ", "x") + ", x = mean row of E", "mean token"},
                           task);
     }

@@ -139,7 +139,7 @@ RealNumbers frequenciesOf(const ModelConfig& config)
 /// All numbers that the analysis computes for one model.
 class RotaryRun {
 public:
-    RotaryRun(const AnalysisContext& context, const TokenRows& tokens, const MeanTokens& means)
+    RotaryRun(const AnalysisContext& context, const TokenSide& tokens, const MeanTokens& means)
         : m_context(context)
         , m_weights(context.circuits.weights())
         , m_config(m_weights.config())
@@ -158,9 +158,9 @@ public:
             m_toKey.emplace(*m_self);
         for (const int layer : {0, 1}) {
             Matrix<double> rows(inputs.keyToken ? 2 : 1, m_config.dModel);
-            rows.row(0) = tokens.rows(layer, *inputs.token, 1);
+            rows.row(0) = tokens.embeddingOf(layer).vector(*inputs.token);
             if (inputs.keyToken)
-                rows.row(1) = tokens.rows(layer, *inputs.keyToken, 1);
+                rows.row(1) = tokens.embeddingOf(layer).vector(*inputs.keyToken);
             m_tokens.push_back(std::move(rows));
         }
     }
@@ -260,7 +260,7 @@ private:
 
 Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
 {
-    const auto tokens = TokenRows::create(context, task);
+    const auto tokens = embeddingsOf(context, task);
     if (!tokens)
         return tokens.error();
     const std::optional<int> token = context.options.inputs.token;
@@ -268,12 +268,12 @@ Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
     if (keyToken && !token)
         return Error{ErrorCode::InvalidArgument, "A key token needs a query token; give both."};
     for (const auto& asked : {token, keyToken})
-        if (const auto checked = checkToken(*tokens, asked); !checked)
+        if (const auto checked = checkToken(**tokens, asked); !checked)
             return checked.error();
-    const auto means = meanTokens(*tokens, task);
+    const auto means = meanTokens(**tokens, task);
     if (!means)
         return means.error();
-    RotaryRun run(context, *tokens, *means);
+    RotaryRun run(context, **tokens, *means);
     const auto done =
         forEachHead(context, task, "rotary kernels", [&](HeadId head) { return run.run(head); });
     if (!done)
@@ -285,7 +285,7 @@ Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
         if (context.circuits.config().attentionSinks && array.path == rotaryFolder + "mean_token_score")
             array.attributes["has_sinks"] = true;
     if (token)
-        if (const auto put = putRotaryTables(context, *tokens, task, results); !put)
+        if (const auto put = putRotaryTables(context, **tokens, task, results); !put)
             return put.error();
     return std::move(results).finish();
 }

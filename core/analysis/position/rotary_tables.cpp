@@ -44,21 +44,20 @@ Matrix<double> seekers(const ProcessedWeights& weights, HeadId head, const RowVe
 }
 
 /// E · seekers, [V, columns], in float32 unless F64 was asked.
-Result<Matrix<double>> scoresOfAll(const TokenRows& tokens, int layer, const Matrix<double>& sought,
-                                   Precision precision, const Task& task)
+Result<Matrix<double>> scoresOfAll(const TokenMatrix& E, const Matrix<double>& sought, Precision precision,
+                                   const Task& task)
 {
-    Matrix<double> scores(tokens.count(), sought.cols());
+    Matrix<double> scores(E.count(), sought.cols());
     const Matrix<float> rounded = precision == Precision::F64 ? Matrix<float>() : sought.cast<float>().eval();
     const auto blocks =
-        static_cast<int>((tokens.count() + rotaryTablesTokensPerBlock - 1) / rotaryTablesTokensPerBlock);
+        static_cast<int>((E.count() + rotaryTablesTokensPerBlock - 1) / rotaryTablesTokensPerBlock);
     const auto done = parallelFor(blocks, withoutProgress(task), "keys", [&](int block) -> Result<Done> {
         const Eigen::Index first = block * rotaryTablesTokensPerBlock;
-        const Eigen::Index count = std::min(rotaryTablesTokensPerBlock, tokens.count() - first);
-        const Matrix<double> rows = tokens.rows(layer, first, count);
+        const Eigen::Index count = std::min(rotaryTablesTokensPerBlock, E.count() - first);
         if (precision == Precision::F64) {
-            scores.middleRows(first, count) = rows * sought;
+            scores.middleRows(first, count) = *E.block<double>(first, count) * sought;
         } else {
-            const Matrix<float> product = rows.cast<float>() * rounded;
+            const Matrix<float> product = *E.block<float>(first, count) * rounded;
             scores.middleRows(first, count) = product.cast<double>();
         }
         return Done{};
@@ -111,13 +110,13 @@ void putTables(const AnalysisContext& context, const std::vector<int>& shown, co
 
 } // namespace
 
-Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token)
+Result<Done> checkToken(const TokenSide& tokens, std::optional<int> token)
 {
-    if (!token || (*token >= 0 && *token < tokens.count()))
+    if (!token || (*token >= 0 && *token < tokens.E.count()))
         return Done{};
-    return Error{
-        ErrorCode::InvalidArgument,
-        fmt::format("There is no token {}: the ids of this model are 0 to {}.", *token, tokens.count() - 1)};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("There is no token {}: the ids of this model are 0 to {}.", *token,
+                             tokens.E.count() - 1)};
 }
 
 std::vector<ArraySpec> rotaryTableArrays()
@@ -136,7 +135,7 @@ std::vector<ArraySpec> rotaryTableArrays()
     return all;
 }
 
-Result<Done> putRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
+Result<Done> putRotaryTables(const AnalysisContext& context, const TokenSide& tokens, const Task& task,
                              Results& results)
 {
     const ModelConfig& config = context.circuits.config();
@@ -150,12 +149,13 @@ Result<Done> putRotaryTables(const AnalysisContext& context, const TokenRows& to
         while (end < heads.size() && end - first < headsAtOnce
                && (heads[end].layer == 0) == (heads[first].layer == 0))
             ++end;
-        const RowVector<double> query = tokens.rows(heads[first].layer, *context.options.inputs.token, 1);
+        const TokenMatrix& E = tokens.embeddingOf(heads[first].layer);
+        const RowVector<double> query = E.vector(*context.options.inputs.token);
         Matrix<double> sought(config.dModel, static_cast<Eigen::Index>(end - first) * width);
         for (std::size_t i = first; i < end; ++i)
             sought.middleCols(static_cast<Eigen::Index>(i - first) * width, width) =
                 seekers(context.circuits.weights(), heads[i], query, shown);
-        const auto scores = scoresOfAll(tokens, heads[first].layer, sought, context.options.precision, task);
+        const auto scores = scoresOfAll(E, sought, context.options.precision, task);
         if (!scores)
             return scores.error();
         for (std::size_t i = first; i < end; ++i)
@@ -173,17 +173,17 @@ Result<RowVector<double>> rotaryTokenLine(const Circuits& circuits, const TokenS
     if (circuits.config().positional != Positional::Rotary)
         return Error{ErrorCode::InvalidArgument,
                      "Scores of tokens at an offset need rotary positions, which this model does not have."};
-    if (!circuits.contains(head) || token < 0 || token >= tokens.E.rows() || offset < 0)
+    if (!circuits.contains(head) || token < 0 || token >= tokens.E.count() || offset < 0)
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("There is no score of head {}, token {} at offset {} in this model.",
                                  dottedHead(head), token, offset)};
-    const Matrix<float>& E = tokens.embeddingOf(head.layer);
-    const RowVector<double> query = E.row(token).cast<double>();
+    const TokenMatrix& E = tokens.embeddingOf(head.layer);
+    const RowVector<double> query = E.vector(token);
     const Matrix<double> sought = seekers(circuits.weights(), head, query, {offset});
-    RowVector<double> scores(E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += rotaryTablesTokensPerBlock) {
-        const Eigen::Index count = std::min(rotaryTablesTokensPerBlock, E.rows() - first);
-        scores.segment(first, count) = (E.middleRows(first, count).cast<double>() * sought).transpose();
+    RowVector<double> scores(E.count());
+    for (Eigen::Index first = 0; first < E.count(); first += rotaryTablesTokensPerBlock) {
+        const Eigen::Index count = std::min(rotaryTablesTokensPerBlock, E.count() - first);
+        scores.segment(first, count) = (*E.block<double>(first, count) * sought).transpose();
     }
     return scores;
 }

@@ -9,13 +9,13 @@
 namespace headwise {
 
 /// Errors: InvalidArgument for a token without a row in E.
-Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token);
+Result<Done> checkToken(const TokenSide& tokens, std::optional<int> token);
 
 /// Finds the keys that the query inputs.token scores highest and lowest, for every head and the offsets 0, 1, 2, 4, 16 and 64.
 /// The score is e_q W_Q R_Δ W_Kᵀ e_jᵀ, at offset 0 the row of full QK.
 /// Errors: Cancelled.
 /// Cost: 12 V d flops per head; memory the scores of 32 heads.
-Result<Done> putRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
+Result<Done> putRotaryTables(const AnalysisContext& context, const TokenSide& tokens, const Task& task,
                              Results& results);
 /// Specs of their arrays.
 std::vector<ArraySpec> rotaryTableArrays();

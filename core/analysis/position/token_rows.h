@@ -6,23 +6,9 @@
 
 namespace headwise {
 
-/// The rows of E, which stand for tokens, without its Gram products. Reads W_E in blocks; keeps any other E in memory.
-class TokenRows {
-public:
-    /// Errors: as `tokenSide`.
-    static Result<TokenRows> create(const AnalysisContext& context, const Task& task);
-
-    Eigen::Index count() const; ///< V
-    /// Returns rows as heads of this layer read them, [count, d].
-    Matrix<double> rows(int layer, Eigen::Index first, Eigen::Index count) const;
-    bool isLayer0Special() const { return m_tokens && m_tokens->isLayer0Special(0); }
-
-private:
-    TokenRows(ProcessedWeights weights, std::shared_ptr<const TokenSide> tokens);
-
-    ProcessedWeights m_weights;
-    std::shared_ptr<const TokenSide> m_tokens; // null: E is W_E
-};
+/// Returns E without its Gram products: of the token side of the run if there is one, else read from the file.
+/// Errors: as `tokenSide`.
+Result<std::shared_ptr<const TokenSide>> embeddingsOf(const AnalysisContext& context, const Task& task);
 
 /// x̄, the mean row of E.
 struct MeanTokens {
@@ -32,6 +18,6 @@ struct MeanTokens {
 };
 
 /// Errors: Cancelled.
-Result<MeanTokens> meanTokens(const TokenRows& tokens, const Task& task);
+Result<MeanTokens> meanTokens(const TokenSide& tokens, const Task& task);
 
 } // namespace headwise

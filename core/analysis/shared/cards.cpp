@@ -12,41 +12,6 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index cardsTokensPerBlock = 512;
-
-/// Returns X · Eᵀ, block by block. \param X [n, d] \param E [V, d] \param exact E before rounding, or empty
-Matrix<double> againstRows(const Matrix<double>& X, const Matrix<float>& E, const Matrix<double>& exact)
-{
-    if (exact.size() > 0)
-        return X * exact.transpose();
-    Matrix<double> out(X.rows(), E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += cardsTokensPerBlock) {
-        const Eigen::Index count = std::min(cardsTokensPerBlock, E.rows() - first);
-        const Matrix<double> block = E.middleRows(first, count).cast<double>();
-        out.middleCols(first, count).noalias() = X * block.transpose();
-    }
-    return out;
-}
-
-/// Returns X · W_U block by block, [n, V out].
-Matrix<double> againstColumns(const Matrix<double>& X, const Matrix<float>& W_U, const Matrix<double>& exact)
-{
-    if (exact.size() > 0)
-        return X * exact;
-    Matrix<double> out(X.rows(), W_U.cols());
-    for (Eigen::Index first = 0; first < W_U.cols(); first += cardsTokensPerBlock) {
-        const Eigen::Index count = std::min(cardsTokensPerBlock, W_U.cols() - first);
-        const Matrix<double> block = W_U.middleCols(first, count).cast<double>();
-        out.middleCols(first, count).noalias() = X * block;
-    }
-    return out;
-}
-
-const Matrix<double>& exactEmbeddingOf(const TokenSide& tokens, int layer)
-{
-    return tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
-}
-
 std::vector<std::vector<HeadId>> headsByLayer(const AnalysisContext& context)
 {
     std::vector<std::vector<HeadId>> layers;
@@ -76,8 +41,8 @@ Result<std::vector<std::string>> forEachLine(const AnalysisContext& context, con
                 X.row(static_cast<Eigen::Index>(i)) =
                     request.vector(heads[i], context.circuits.weights().head<double>(heads[i]));
             const Matrix<double> lines = request.end == LineEnd::Outputs
-                ? againstColumns(X, tokens.W_U, tokens.W_U64)
-                : againstRows(X, tokens.embeddingOf(layer), exactEmbeddingOf(tokens, layer));
+                ? timesColumns(X, tokens.W_U)
+                : Matrix<double>(rowsTimes<double>(tokens.embeddingOf(layer), X.transpose()).transpose());
             for (std::size_t i = 0; i < heads.size(); ++i) {
                 if (task.cancelled())
                     return stopped();
@@ -95,19 +60,6 @@ Result<std::vector<std::string>> forEachLine(const AnalysisContext& context, con
         return done.error();
     std::sort(left.begin(), left.end());
     return leftOutWarnings(context, request.step, left);
-}
-
-Matrix<double> embeddingRows(const TokenSide& tokens, int layer, Eigen::Index first, Eigen::Index count)
-{
-    const Matrix<double>& exact = exactEmbeddingOf(tokens, layer);
-    if (exact.size() > 0)
-        return exact.middleRows(first, count);
-    return tokens.embeddingOf(layer).middleRows(first, count).cast<double>();
-}
-
-RowVector<double> embeddingRow(const TokenSide& tokens, int layer, int token)
-{
-    return embeddingRows(tokens, layer, token, 1);
 }
 
 std::string whyNoToken(const ModelConfig& config, int token)

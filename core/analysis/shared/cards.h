@@ -34,11 +34,6 @@ struct LineRequest {
 Result<std::vector<std::string>> forEachLine(const AnalysisContext& context, const Task& task,
                                              const LineRequest& request);
 
-/// Returns rows of the E of a layer, [count, d].
-Matrix<double> embeddingRows(const TokenSide& tokens, int layer, Eigen::Index first, Eigen::Index count);
-/// Returns row `token` of the E of a layer, [d].
-RowVector<double> embeddingRow(const TokenSide& tokens, int layer, int token);
-
 /// Returns a sentence on why this model has no such token; empty if it has.
 std::string whyNoToken(const ModelConfig& config, int token);
 

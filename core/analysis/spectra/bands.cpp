@@ -129,7 +129,7 @@ struct TokenBands {
         if (!embedding)
             return embedding.error();
         TokenBands out{std::move(unembedding).value(), std::move(embedding).value(), std::nullopt};
-        if (tokens.layer0E.size() > 0) {
+        if (tokens.isLayer0Special(0)) {
             auto layer0 = Bands::create(tokens.layer0EtE);
             if (!layer0)
                 return layer0.error();

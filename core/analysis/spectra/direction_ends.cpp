@@ -40,15 +40,17 @@ Result<RoughScores> roughScores(const TokenSide& tokens, const DirectionSide& si
     // Covers the rounding of the sum, and of factors stored in double. The extra tenth covers the rounding of the lengths.
     rough.rounding = 1.1 * static_cast<double>(directions.rows() + 3) * std::ldexp(longest, -24);
     const auto blocks = static_cast<int>((V + directionEndsTokensPerBlock - 1) / directionEndsTokensPerBlock);
-    const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * directionEndsTokensPerBlock;
+    const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int index) -> Result<Done> {
+        const Eigen::Index first = index * directionEndsTokensPerBlock;
         const Eigen::Index count = std::min(directionEndsTokensPerBlock, V - first);
         if (side.usesUnembedding()) {
-            const auto part = tokens.W_U.middleCols(first, count);
+            const auto block = tokens.W_U.block<float>(first, count);
+            const auto& part = *block;
             rough.scores.middleRows(first, count).noalias() = part.transpose() * right;
             rough.lengths.segment(first, count) = part.colwise().norm().transpose().cast<double>();
         } else {
-            const auto part = tokens.embeddingOf(layer).middleRows(first, count);
+            const auto block = tokens.embeddingOf(layer).block<float>(first, count);
+            const auto& part = *block;
             rough.scores.middleRows(first, count).noalias() = part * right;
             Eigen::ArrayXf squares = Eigen::ArrayXf::Zero(count);
             for (Eigen::Index i = 0; i < part.cols(); ++i) // as they lie in memory

@@ -258,7 +258,7 @@ private:
 
     int comparedLength() const
     {
-        const Eigen::Index tokens = m_context.tokens->E.rows();
+        const Eigen::Index tokens = m_context.tokens->E.count();
         return static_cast<int>(std::min<Eigen::Index>(comparedTokens, (tokens + 9) / 10));
     }
 
@@ -311,7 +311,7 @@ private:
             array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
             return array;
         };
-        const auto tokens = static_cast<double>(m_context.tokens->E.rows());
+        const auto tokens = static_cast<double>(m_context.tokens->E.count());
         const double share = comparedLength() / tokens;
         put("overlap", m_overlap, "l = k").nullMean = share / (2 - share); // of two lists chosen by chance
         put("overlap_null", m_shuffled, "l ≠ k");

@@ -157,7 +157,7 @@ private:
     Matrix<double> readOf(const Group& group, const std::vector<int>& ids) const
     {
         if (!m_isMeanOverPositions)
-            return normalized(group.norm, embeddingRows(*m_context.tokens, group.layer, ids));
+            return normalized(group.norm, m_context.tokens->embeddingOf(group.layer).of<double>(ids));
         Matrix<double> rows(static_cast<Eigen::Index>(ids.size()), m_config.dModel);
         for (Eigen::Index i = 0; i < rows.rows(); ++i)
             rows.row(i) = m_context.circuits.weights().W_E<double>(ids[static_cast<std::size_t>(i)], 1);

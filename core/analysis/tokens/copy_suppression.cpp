@@ -77,7 +77,7 @@ std::vector<std::vector<int>> tokenSets(const AnalysisContext& context)
 {
     std::vector<std::vector<int>> sets;
     for (std::size_t i = 0; i < setCount; ++i)
-        sets.push_back(sampledTokens(context.tokens->E.rows(), context.options.unusedTokens, setSize,
+        sets.push_back(sampledTokens(context.tokens->E.count(), context.options.unusedTokens, setSize,
                                      context.options.inputs.seed + 1 + i));
     return sets;
 }
@@ -130,12 +130,13 @@ private:
         const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
         m_squares.set(head, weights);
         const Matrix<double> rows =
-            (embeddingRows(tokens, head.layer, m_sample.ids) * weights.W_V).transpose();
-        const Matrix<double> cols = throughUnembedding(weights.W_O, tokens);
+            (tokens.embeddingOf(head.layer).of<double>(m_sample.ids) * weights.W_V).transpose();
+        const Matrix<double> cols = timesColumns(weights.W_O, tokens.W_U);
         const auto outputs = entryRanks({rows, RankColumns(cols, m_sample.unused), m_sample.ids}, task);
         if (!outputs)
             return outputs.error();
-        const Matrix<double> queries = (unembeddingRows(tokens, m_sample.ids) * weights.W_Q).transpose();
+        const Matrix<double> queries =
+            (tokens.W_U.of<double>(m_sample.ids).transpose() * weights.W_Q).transpose();
         const Matrix<double> keys = throughEmbedding(tokens, head.layer, weights.W_K);
         const auto scores = entryRanks({queries, RankColumns(keys, m_sample.unused), m_sample.ids}, task);
         if (!scores)
@@ -167,8 +168,8 @@ private:
         double sum = 0;
         double count = 0;
         for (const std::vector<int>& set : m_sets) {
-            const Matrix<double> queries = unembeddingRows(tokens, set) * W_Q;
-            const Matrix<double> keys = embeddingRows(tokens, layer, set) * W_K;
+            const Matrix<double> queries = tokens.W_U.of<double>(set).transpose() * W_Q;
+            const Matrix<double> keys = tokens.embeddingOf(layer).of<double>(set) * W_K;
             const Matrix<double> scores = queries * keys.transpose() * m_config.attentionScaleOf(layer);
             for (Eigen::Index i = 0; i < scores.rows(); ++i) {
                 sum += 1 / (scores.row(i).array() - scores(i, i)).exp().sum();

@@ -154,11 +154,11 @@ Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& samp
 {
     const TokenSide& tokens = *context.tokens;
     const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
-    const Matrix<double> x = embeddingRows(tokens, head.layer, sample.ids);
+    const Matrix<double> x = tokens.embeddingOf(head.layer).of<double>(sample.ids);
     for (const bool isQk : {false, true}) {
         const Matrix<double> rows = (x * (isQk ? weights.W_Q : weights.W_V)).transpose();
-        const Matrix<double> cols = isQk ? throughEmbedding(tokens, head.layer, weights.W_K)
-                                         : throughUnembedding(weights.W_O, tokens);
+        const Matrix<double> cols =
+            isQk ? throughEmbedding(tokens, head.layer, weights.W_K) : timesColumns(weights.W_O, tokens.W_U);
         const auto ranks = entryRanks({rows, RankColumns(cols, sample.unused), sample.ids}, task);
         if (!ranks)
             return ranks.error();

@@ -11,7 +11,7 @@ namespace headwise {
 
 DiagonalSample::DiagonalSample(const AnalysisContext& context)
 {
-    const Eigen::Index V = context.tokens->E.rows();
+    const Eigen::Index V = context.tokens->E.count();
     const AnalysisOptions& options = context.options;
     const TokenCounts* counts = options.inputs.tokenCounts.get();
     ids = counts ? tokensSampledByCount(V, options.unusedTokens, *counts, largest, options.inputs.seed)

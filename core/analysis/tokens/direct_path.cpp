@@ -133,11 +133,12 @@ Result<Done> putRow(Results& results, const AnalysisContext& context, int token)
 Result<Done> putDirectMoments(Results& results, const AnalysisContext& context, int k, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
-    const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.rows());
-    const std::vector<bool> unusedCols = marks(context.options.unusedTokens, tokens.W_U.cols());
+    const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.count());
+    const std::vector<bool> unusedCols = marks(context.options.unusedTokens, tokens.W_U.count());
     const LeftOut leftOut{unusedRows, unusedCols};
-    const auto found = tokens.E64.size() > 0 ? rowMoments(tokens.E64, tokens.W_U64, leftOut, task)
-                                             : rowMoments(tokens.E, tokens.W_U, leftOut, task);
+    const auto found = tokens.E.isExact()
+        ? rowMoments(*tokens.E.whole<double>(), *tokens.W_U.whole<double>(), leftOut, task)
+        : rowMoments(*tokens.E.whole<float>(), *tokens.W_U.whole<float>(), leftOut, task);
     if (!found)
         return found.error();
     const auto put = [&](const char* name, const Eigen::VectorXd& values) {
@@ -150,26 +151,33 @@ Result<Done> putDirectMoments(Results& results, const AnalysisContext& context, 
     return Done{};
 }
 
+/// Returns the k largest and k smallest entries of every row of E W_U.
+Result<RowEnds> directEnds(const AnalysisContext& context, int k, const Task& task)
+{
+    const TokenSide& tokens = *context.tokens;
+    const auto rows32 = tokens.E.columns<float>(), cols32 = tokens.W_U.columns<float>();
+    const auto rows64 = tokens.E.exactColumns(), cols64 = tokens.W_U.exactColumns();
+    const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.count());
+    const std::vector<bool> unusedCols = marks(context.options.unusedTokens, tokens.W_U.count());
+    const auto entry = [&](Eigen::Index row, Eigen::Index col) -> double {
+        if (rows64->size() > 0)
+            return rows64->col(row).dot(cols64->col(col));
+        return rows32->col(row).cast<double>().dot(cols32->col(col).cast<double>());
+    };
+    return scanRows({*rows32, *cols32, entry, unusedRows, unusedCols, k, ScanEnds::Both}, task);
+}
+
 /// Puts both ends of every row of E W_U, and the moments of the rows.
 Result<Done> putDirectTables(Results& results, const AnalysisContext& context, const Task& task)
 {
-    const TokenSide& tokens = *context.tokens;
-    const Matrix<float> rows32 = tokens.E.transpose();
-    const Matrix<double> rows64 = tokens.E64.transpose();
-    const int k = static_cast<int>(std::min<Eigen::Index>(context.options.tableSize, tokens.E.rows()));
-    const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.rows());
-    const std::vector<bool> unusedCols = marks(context.options.unusedTokens, tokens.W_U.cols());
-    const auto entry = [&](Eigen::Index row, Eigen::Index col) -> double {
-        if (rows64.size() > 0)
-            return rows64.col(row).dot(tokens.W_U64.col(col));
-        return rows32.col(row).cast<double>().dot(tokens.W_U.col(col).cast<double>());
-    };
-    auto found = scanRows({rows32, tokens.W_U, entry, unusedRows, unusedCols, k, ScanEnds::Both}, task);
+    const Eigen::Index tokens = context.tokens->E.count();
+    const int k = static_cast<int>(std::min<Eigen::Index>(context.options.tableSize, tokens));
+    auto found = directEnds(context, k, task);
     if (!found)
         return found.error();
     RowEnds both = std::move(found).value();
     const auto put = [&](const std::string& name, const std::vector<int>& ids, std::vector<double> values) {
-        const auto rows = static_cast<std::size_t>(tokens.E.rows());
+        const auto rows = static_cast<std::size_t>(tokens);
         const std::vector<std::size_t> shape{rows, ids.size() / rows};
         results.put(directPathAt(name + "ids"), shape, std::vector<std::int32_t>(ids.begin(), ids.end()));
         results.put(directPathAt(name + "values"), shape, std::move(values));
@@ -214,7 +222,9 @@ AnalysisCost directPathCost(const ModelConfig& config, const AnalysisOptions& op
     const double row = 2 * d * config.dVocabOut, bytes = 24.0 * config.dVocabOut;
     if (!hasTables(config))
         return {row, bytes};
-    return {tableFlops(config) + row, bytes + V * (options.tableSize * 24.0 + 4.0 * d)};
+    const bool isHeld = holdsTokens(config, options.embedding, options.precision);
+    const double copied = V + (isHeld ? 0 : config.dVocabOut); // E as columns, and W_U where it is read
+    return {tableFlops(config) + row, bytes + V * options.tableSize * 24.0 + 4.0 * d * copied};
 }
 
 std::vector<Picture> directPathPictures()

@@ -156,7 +156,7 @@ public:
         , m_ov(m_qk)
     {
         if (m_hasOutputs)
-            m_outputs = unembeddingRows(*context.tokens, m_cycle);
+            m_outputs = context.tokens->W_U.of<double>(m_cycle).transpose();
     }
 
     /// The spectra of E (0) and W_U (1).
@@ -165,7 +165,7 @@ public:
         if (matrix == 1 && !m_hasOutputs)
             return Done{};
         const Matrix<double> rows =
-            matrix == 0 ? embeddingRows(*m_context.tokens, m_config.nLayers - 1, m_cycle) : m_outputs;
+            matrix == 0 ? m_context.tokens->embeddingOf(m_config.nLayers - 1).of<double>(m_cycle) : m_outputs;
         if (!rows.allFinite())
             return Done{}; // forEachHead warns
         const auto powerOf = [&](const Matrix<double>& ofRows) -> Eigen::VectorXd {
@@ -185,7 +185,7 @@ public:
     Result<Done> runHead(HeadId head, const Task& task)
     {
         const HeadWeights<double> w = m_context.circuits.weights().head<double>(head);
-        const Matrix<double> E = embeddingRows(*m_context.tokens, head.layer, m_cycle);
+        const Matrix<double> E = m_context.tokens->embeddingOf(head.layer).of<double>(m_cycle);
         const HeadWaves rows{E * w.W_Q, E * w.W_K, E * w.W_V,
                              m_hasOutputs ? Matrix<double>(m_outputs * w.W_O.transpose()) : Matrix<double>()};
         const ResidualGrams grams{w.W_Q.transpose() * w.W_Q, w.W_K.transpose() * w.W_K,

@@ -31,8 +31,8 @@ std::vector<ArraySpec> eigenvaluesArrays()
 std::string notSquare(const TokenSide& tokens)
 {
     return "Eigenvalues of full OV and copying were skipped because the embedding has "
-        + std::to_string(tokens.tokenCount()) + " tokens and the unembedding "
-        + std::to_string(tokens.outputCount()) + ".";
+        + std::to_string(tokens.E.count()) + " tokens and the unembedding "
+        + std::to_string(tokens.W_U.count()) + ".";
 }
 
 Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& task)

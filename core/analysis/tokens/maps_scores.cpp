@@ -20,7 +20,7 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
     Matrix<double> x(static_cast<Eigen::Index>(questions.sources.size()), context.circuits.config().dModel);
     for (Eigen::Index i = 0; i < x.rows(); ++i)
         x.row(i) = weights.W_E<double>(questions.sources[static_cast<std::size_t>(i)], 1);
-    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols());
+    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.count());
     std::vector<HeadId> heads;
     for (const HeadId head : selectedHeads(context.circuits.config(), context.options))
         if (head.layer == 0)
@@ -32,7 +32,7 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
             for (RealNumbers* values : {&out.scores, &out.suppression})
                 std::ranges::fill(values->of(head), std::numeric_limits<double>::quiet_NaN());
             const Matrix<double> rows = (x * w.W_V).transpose();
-            const Matrix<double> cols = throughUnembedding(w.W_O, *context.tokens);
+            const Matrix<double> cols = timesColumns(w.W_O, context.tokens->W_U);
             if (!rows.allFinite() || !cols.allFinite() || rows.isZero(0) || cols.isZero(0))
                 return Done{}; // NaN, as in by_head
             const auto ranks =

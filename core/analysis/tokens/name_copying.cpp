@@ -76,7 +76,7 @@ std::string listName(const AnalysisContext& context)
 NameTokens nameTokens(const AnalysisContext& context)
 {
     const TokenSide& tokens = *context.tokens;
-    const auto limit = std::min<Eigen::Index>(context.circuits.config().dVocab, tokens.W_U.cols());
+    const auto limit = std::min<Eigen::Index>(context.circuits.config().dVocab, tokens.W_U.count());
     NameTokens found;
     const std::vector<std::string>& given = context.options.inputs.names;
     for (const std::string& name : given.empty() ? firstNames() : given) {
@@ -117,11 +117,11 @@ Matrix<double> logitsOfNormBias(const AnalysisContext& context)
     if (norm.kind == NormKind::None)
         return {};
     if (norm.b.size() > 0)
-        return throughUnembedding(norm.b, *context.tokens);
+        return timesColumns<double>(norm.b, context.tokens->W_U);
     const ModelWeights& original = weights.original();
     if (!original.has(TensorKind::ln_final_b))
         return {};
-    RowVector<double> added = weights.b_U<double>(0, context.tokens->W_U.cols());
+    RowVector<double> added = weights.b_U<double>(0, context.tokens->W_U.count());
     if (original.has(TensorKind::b_U))
         added -= original.read<double>(TensorKind::b_U);
     added.array() -= added.mean(); // as far as b_U is centred
@@ -145,7 +145,7 @@ Readout readout(const AnalysisContext& context, const Matrix<double>& z, const M
     const Matrix<double> out = z * centred; // [names, d]
     if (norm.w.size() > 0)
         centred *= norm.w.asDiagonal();
-    const Matrix<double> cols = throughUnembedding(centred, *context.tokens);
+    const Matrix<double> cols = timesColumns(centred, context.tokens->W_U);
     if (ofBias.size() == 0)
         return {z.transpose(), -z.transpose(), cols};
     Readout full;
@@ -219,7 +219,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     }
     const Matrix<double> x = afterFirstMlp(context.circuits.weights(), names.ids);
     const Matrix<double> ofBias = logitsOfNormBias(context);
-    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols());
+    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.count());
     const NameScores none(context.circuits.config(), names.ids.size());
     SignedScores scores{none, none};
     const auto done = forEachHead(context, task, "name copying", [&](HeadId head) -> Result<Done> {
@@ -247,7 +247,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
             names.strange, given.size()));
     }
     const double outputs =
-        static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
+        static_cast<double>(context.tokens->W_U.count() - std::count(unused.begin(), unused.end(), true));
     putNameCopying(results, scores, names, context, outputs);
     return std::move(results).finish();
 }

@@ -74,11 +74,11 @@ PairCounts countPairs(const AskedRelation& relation, std::span<const EntryRank> 
 RelationQuestions relationQuestions(const AnalysisContext& context)
 {
     const TokenSide& tokens = *context.tokens;
-    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, tokens.W_U.cols());
+    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, tokens.W_U.count());
     RelationQuestions questions;
     const auto isLeftOut = [&](int id) { return isUnusedToken(context.options.unusedTokens, id); };
     questions.outputs =
-        static_cast<double>(tokens.W_U.cols() - std::count(unused.begin(), unused.end(), true));
+        static_cast<double>(tokens.W_U.count() - std::count(unused.begin(), unused.end(), true));
     std::map<std::pair<int, int>, std::size_t> places;
     for (const Relation& relation : askedRelations(context.options)) {
         AskedRelation asked{.name = relation.name, .given = relation.pairs.size(), .rows = {}};
@@ -87,7 +87,8 @@ RelationQuestions relationQuestions(const AnalysisContext& context)
                             std::all_of(relation.pairs.begin(), relation.pairs.end(), same));
         for (const auto& words : relation.pairs) {
             PairTokens pair = pairTokens(*context.options.inputs.tokenizer, words);
-            if (pair.problem.empty() && (pair.source >= tokens.E.rows() || pair.target >= tokens.W_U.cols()))
+            if (pair.problem.empty()
+                && (pair.source >= tokens.E.count() || pair.target >= tokens.W_U.count()))
                 pair.problem = "the model has no weights for one of the tokens";
             else if (pair.problem.empty() && (isLeftOut(pair.source) || isLeftOut(pair.target)))
                 pair.problem = "the token filter removes one of the tokens";

@@ -135,7 +135,9 @@ private:
     Result<std::vector<std::string>> rankOutputs(const Task& task)
     {
         const TokenSide& tokens = *m_context.tokens;
-        const RankColumns columns(tokens.W_U, tokens.W_U64, unusedOutputs());
+        const auto W_U = tokens.W_U.columns<float>();
+        const auto exact = tokens.W_U.exactColumns();
+        const RankColumns columns(*W_U, *exact, unusedOutputs());
         const auto pairs = static_cast<Eigen::Index>(m_questions.sources.size());
         const auto rank = [&](std::span<const HeadId> heads) -> Result<std::vector<HeadId>> {
             std::vector<HeadId> finite, left;
@@ -176,7 +178,7 @@ private:
         return forEachHead(m_context, task, relationStep, [&](HeadId head) -> Result<Done> {
             const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
             const Matrix<double> rows = (sourceRows(head) * weights.W_V).transpose();
-            const Matrix<double> cols = throughUnembedding(weights.W_O, *m_context.tokens);
+            const Matrix<double> cols = timesColumns(weights.W_O, m_context.tokens->W_U);
             const auto ranks =
                 entryRanks({rows, RankColumns(cols, unused), m_questions.targets}, withoutProgress(task));
             if (!ranks)
@@ -189,12 +191,12 @@ private:
 
     std::vector<bool> unusedOutputs() const
     {
-        return sizedMarks(m_context.options.unusedTokens, m_context.tokens->W_U.cols());
+        return sizedMarks(m_context.options.unusedTokens, m_context.tokens->W_U.count());
     }
 
     Matrix<double> sourceRows(HeadId head) const
     {
-        return embeddingRows(*m_context.tokens, head.layer, m_questions.sources);
+        return m_context.tokens->embeddingOf(head.layer).of<double>(m_questions.sources);
     }
 
     void put(HeadId head, std::span<const EntryRank> ranks)
@@ -360,7 +362,10 @@ AnalysisCost relationsCost(const ModelConfig& config, const AnalysisOptions& opt
     const double d = config.dModel;
     const bool areFew = pairs <= static_cast<double>(fewPerDimension) * r;
     const double flops = areFew ? pairs * d * V : 2 * d * r * V + 2 * pairs * r * (V + d);
-    return {heads * flops, 12 * r * V + heads * static_cast<double>(askedRelations(options).size()) * 32};
+    const bool isRead = areFew && !holdsTokens(config, options.embedding, options.precision);
+    return {heads * flops,
+            12 * r * V + (isRead ? 4 * d * V : 0)
+                + heads * static_cast<double>(askedRelations(options).size()) * 32};
 }
 
 } // namespace

@@ -53,11 +53,13 @@ std::vector<ArraySpec> salientTokensArrays()
 /// Returns ‖x‖ of every token, [V].
 RowVector<double> lengths(const TokenSide& tokens, int layer)
 {
-    const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
-    const Matrix<float>& E = tokens.embeddingOf(layer);
-    RowVector<double> out(E.rows());
-    for (Eigen::Index token = 0; token < E.rows(); ++token)
-        out(token) = exact.size() > 0 ? exact.row(token).norm() : E.row(token).cast<double>().norm();
+    constexpr Eigen::Index perBlock = 1024;
+    const TokenMatrix& E = tokens.embeddingOf(layer);
+    RowVector<double> out(E.count());
+    for (Eigen::Index first = 0; first < E.count(); first += perBlock) {
+        const Eigen::Index count = std::min(perBlock, E.count() - first);
+        out.segment(first, count) = E.block<double>(first, count)->rowwise().norm().transpose();
+    }
     return out;
 }
 
@@ -66,14 +68,14 @@ public:
     explicit SalientTokens(const AnalysisContext& context)
         : m_context(context)
         , m_config(context.circuits.config())
-        , m_unusedOutputs(sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols()))
-        , m_unused(sizedMarks(context.options.unusedTokens, context.tokens->E.rows()))
+        , m_unusedOutputs(sizedMarks(context.options.unusedTokens, context.tokens->W_U.count()))
+        , m_unused(sizedMarks(context.options.unusedTokens, context.tokens->E.count()))
         , m_lengths(lengths(*context.tokens, 1))
         , m_layer0Lengths(context.tokens->isLayer0Special(0) ? lengths(*context.tokens, 0) : m_lengths)
         , m_tokens(EntryLists::perHead(
-              m_config, std::min<Eigen::Index>(salientTokensMostTokens, context.tokens->E.rows())))
+              m_config, std::min<Eigen::Index>(salientTokensMostTokens, context.tokens->E.count())))
         , m_outputs(EntryLists::perHead(m_config, m_tokens.length(),
-                                        std::min<Eigen::Index>(mostOutputs, context.tokens->W_U.cols())))
+                                        std::min<Eigen::Index>(mostOutputs, context.tokens->W_U.count())))
         , m_null(RealNumbers::perHead(m_config))
     {
     }
@@ -126,7 +128,8 @@ private:
         for (Eigen::Index i = 0; i < chosen.rows(); ++i)
             chosen.row(i) = z.col(top[static_cast<std::size_t>(i)].id).transpose();
         m_tokens.set(head, top);
-        const Matrix<double> logits = throughUnembedding(chosen * weights.W_O, tokens); // [tokens, V out]
+        const Matrix<double> logits =
+            timesColumns<double>(chosen * weights.W_O, tokens.W_U); // [tokens, V out]
         for (std::size_t i = 0; i < top.size(); ++i) {
             const RowVector<double> line = logits.row(static_cast<Eigen::Index>(i));
             m_outputs.set(head, ends(line, static_cast<int>(m_outputs.length()), m_unusedOutputs).top, i);

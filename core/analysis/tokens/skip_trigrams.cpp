@@ -266,7 +266,7 @@ Result<Done> putAsked(Results& results, const AnalysisContext& context, const Ta
     const int k = listSize(context.options, config.dVocab);
     AskedList destinations(config, k);
     AskedList outputs(config, listSize(context.options, config.dVocabOut));
-    const auto asked = [&](HeadId head) { return embeddingRow(tokens, head.layer, token); };
+    const auto asked = [&](HeadId head) { return tokens.embeddingOf(head.layer).vector(token); };
     const auto byQuery =
         forEachLine(context, task,
                     {"destinations", LineEnd::Tokens,

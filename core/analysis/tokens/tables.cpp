@@ -252,13 +252,13 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
     names.reserve(heads.size());
     for (const HeadId head : heads)
         names.push_back(dottedHead(head));
-    const Eigen::Index rows = context.tokens->E.rows();
+    const Eigen::Index rows = context.tokens->E.count();
     const int k = static_cast<int>(std::min<Eigen::Index>(context.options.tableSize, rows));
     Results results = resultsOf(context, tablesArrays(std::to_string(k)));
     int done = 0;
     const int total = static_cast<int>(2 * heads.size());
     for (const CircuitKind kind : tablesCircuits) {
-        const Eigen::Index cols = kind == CircuitKind::FullOv ? context.tokens->W_U.cols() : rows;
+        const Eigen::Index cols = kind == CircuitKind::FullOv ? context.tokens->W_U.count() : rows;
         Tables tables;
         const TableSizes sizes{heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols),
                                k};

@@ -83,7 +83,7 @@ private:
 
     RowVector<double> asked(HeadId head) const
     {
-        return embeddingRow(*m_context.tokens, head.layer, m_token);
+        return m_context.tokens->embeddingOf(head.layer).vector(m_token);
     }
 
     Warnings runOutputs()
@@ -126,7 +126,7 @@ private:
             const auto w = m_context.circuits.weights().head<double>(head);
             const Matrix<double> source = w.W_V.transpose() * tokens.embeddingGramOf(head.layer) * w.W_V;
             const Matrix<double> output = w.W_O * tokens.UUt * w.W_O.transpose();
-            const double square = source.cwiseProduct(output).sum() / static_cast<double>(tokens.E.rows());
+            const double square = source.cwiseProduct(output).sum() / static_cast<double>(tokens.E.count());
             m_normNull.set(head, std::sqrt(square < 0 ? 0 : square));
             return Done{};
         });

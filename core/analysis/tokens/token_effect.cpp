@@ -17,7 +17,7 @@ Result<Matrix<double>> tokenEffect(const Circuits& circuits, const TokenSide& to
         return Error{ErrorCode::InvalidArgument, std::move(why)};
     Matrix<double> effect(config.nLayers, config.nHeads);
     const auto done = parallelFor(config.nLayers, task, "layers", [&](int layer) -> Result<Done> {
-        const RowVector<double> e = embeddingRow(tokens, layer, token);
+        const RowVector<double> e = tokens.embeddingOf(layer).vector(token);
         Matrix<double> written(config.nHeads, config.dModel);
         for (int head = 0; head < config.nHeads; ++head) {
             const HeadWeights<double> weights = circuits.weights().head<double>({layer, head});
@@ -25,7 +25,7 @@ Result<Matrix<double>> tokenEffect(const Circuits& circuits, const TokenSide& to
         }
         const Eigen::VectorXd squares = tokens.UUt.size() > 0
             ? Eigen::VectorXd((written * tokens.UUt).cwiseProduct(written).rowwise().sum())
-            : Eigen::VectorXd((written * tokens.W_U.cast<double>()).rowwise().squaredNorm());
+            : Eigen::VectorXd(timesColumns(written, tokens.W_U).rowwise().squaredNorm());
         for (int head = 0; head < config.nHeads; ++head)
             effect(layer, head) = std::isfinite(squares(head)) ? std::sqrt(std::max(0.0, squares(head)))
                                                                : std::numeric_limits<double>::quiet_NaN();

@@ -57,47 +57,13 @@ std::vector<int> usedTokens(Eigen::Index count, const std::vector<bool>& unused)
 
 } // namespace
 
-Matrix<double> embeddingRows(const TokenSide& tokens, int layer, const std::vector<int>& ids)
-{
-    const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
-    if (exact.size() > 0)
-        return exact(ids, Eigen::all);
-    return tokens.embeddingOf(layer)(ids, Eigen::all).cast<double>();
-}
-
-Matrix<double> unembeddingRows(const TokenSide& tokens, const std::vector<int>& ids)
-{
-    if (tokens.W_U64.size() > 0)
-        return tokens.W_U64(Eigen::all, ids).transpose();
-    return tokens.W_U(Eigen::all, ids).transpose().cast<double>();
-}
-
 Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix<double>& W)
 {
-    const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
-    const Matrix<float>& E = tokens.embeddingOf(layer);
-    Matrix<double> out(W.cols(), E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += tokenFactorsTokensPerBlock) {
-        const Eigen::Index count = std::min(tokenFactorsTokensPerBlock, E.rows() - first);
-        if (exact.size() > 0)
-            out.middleCols(first, count).noalias() =
-                W.transpose() * exact.middleRows(first, count).transpose();
-        else
-            out.middleCols(first, count).noalias() =
-                W.transpose() * E.middleRows(first, count).cast<double>().transpose();
-    }
-    return out;
-}
-
-Matrix<double> throughUnembedding(const Matrix<double>& W, const TokenSide& tokens)
-{
-    Matrix<double> out(W.rows(), tokens.W_U.cols());
-    for (Eigen::Index first = 0; first < out.cols(); first += tokenFactorsTokensPerBlock) {
-        const Eigen::Index count = std::min(tokenFactorsTokensPerBlock, out.cols() - first);
-        if (tokens.W_U64.size() > 0)
-            out.middleCols(first, count).noalias() = W * tokens.W_U64.middleCols(first, count);
-        else
-            out.middleCols(first, count).noalias() = W * tokens.W_U.middleCols(first, count).cast<double>();
+    const TokenMatrix& E = tokens.embeddingOf(layer);
+    Matrix<double> out(W.cols(), E.count());
+    for (Eigen::Index first = 0; first < E.count(); first += tokenFactorsTokensPerBlock) {
+        const Eigen::Index count = std::min(tokenFactorsTokensPerBlock, E.count() - first);
+        out.middleCols(first, count).noalias() = W.transpose() * E.block<double>(first, count)->transpose();
     }
     return out;
 }

@@ -16,14 +16,8 @@ class Tokenizer;
 // Shared code of the analyses that apply heads to chosen tokens.
 // Everything is in double, from the unrounded token side if there is one.
 
-/// Returns rows `ids` of E as heads of `layer` read it, [ids, d].
-Matrix<double> embeddingRows(const TokenSide& tokens, int layer, const std::vector<int>& ids);
-/// Returns columns `ids` of W_U, transposed: [ids, d].
-Matrix<double> unembeddingRows(const TokenSide& tokens, const std::vector<int>& ids);
 /// Returns (E W)ᵀ, [r, V], block by block. \param W [d, r]
 Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix<double>& W);
-/// Returns W W_U, [r, V out], block by block. \param W [r, d]
-Matrix<double> throughUnembedding(const Matrix<double>& W, const TokenSide& tokens);
 
 /// Returns `unused` resized to the number of ids on a side of a circuit. Empty stays empty.
 std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count);

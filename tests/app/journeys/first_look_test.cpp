@@ -29,7 +29,7 @@ std::pair<int, double> mostSalient(JourneyModel model, HeadId head)
 {
     const CoreModel& core = coreModel(model);
     const auto ov = core.circuits->ov(head);
-    const Matrix<float>& E = core.matrices()->E;
+    const Matrix<float> E = *core.matrices()->E.whole<float>();
     const Matrix<float> read = E * ov.left().cast<float>();
     const Matrix<float> made = read * ov.right().cast<float>(); // [V, d]
     const auto tokenizer = Tokenizer::open(folderOf(model) / "tokenizer.json");

@@ -87,9 +87,8 @@ Matrix<double> axisTokens(const Eigen::VectorXd& a)
 
 TokenSide tokensWith(const Matrix<double>& E)
 {
-    TokenSide::Matrices matrices;
-    matrices.E = E.cast<float>();
-    TokenSide tokens(Embedding::Raw, std::make_shared<const TokenSide::Matrices>(std::move(matrices)));
+    TokenSide tokens;
+    tokens.E = TokenMatrix(TokenMatrix::Vectors::Rows, Matrix<float>(E.cast<float>()));
     tokens.EtE = E.transpose() * E;
     return tokens;
 }

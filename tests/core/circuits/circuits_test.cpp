@@ -75,7 +75,7 @@ private slots:
     {
         const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
         const auto tokens = test::tokensOf(circuits);
-        const Matrix<double> E = tokens->E.cast<double>();
+        const Matrix<double> E = *tokens->E.whole<double>();
         const Matrix<double> W_U = circuits.weights().W_U<double>(0, 512); // tied: from the file's numbers
         QVERIFY(test::isClose(tokens->EtE, E.transpose() * E, 1e-13));
         QVERIFY(test::isClose(tokens->UUt, W_U * W_U.transpose(), 1e-13));
@@ -116,6 +116,34 @@ private slots:
             QVERIFY(test::isClose(tokens->embeddingGramOf(0), E.transpose() * E, 1e-13));
             QVERIFY(test::isClose(tokens->unembedEmbedOf(0), W_U * E, 1e-13));
         }
+    }
+
+    void someEndsFollowFromTheStoredOnesByDirection()
+    {
+        std::set<std::string> embeddings, unembeddings;
+        for (const std::string& name : test::familyNames()) {
+            const QTemporaryDir folder;
+            const Circuits circuits = test::circuitsOf(test::writeFamily(
+                std::filesystem::path(folder.path().toStdString()), test::familyModel(name)));
+            const ProcessedWeights& weights = circuits.weights();
+            const Eigen::Index V = weights.config().dVocab, outputs = weights.config().dVocabOut;
+            if (const auto end = weights.storedEnd(TensorKind::W_E)) {
+                const Matrix<double> stored = weights.original().readRows<double>(TensorKind::W_E, 0, V);
+                QVERIFY2(test::isClose(weights.W_E<double>(0, V), stored * end->factors.asDiagonal(), 1e-13),
+                         name.c_str());
+                embeddings.insert(name);
+            }
+            if (const auto end = weights.storedEnd(TensorKind::W_U)) {
+                const Matrix<double> stored =
+                    weights.original().readColumns<double>(TensorKind::W_U, 0, outputs);
+                const Matrix<double> W_U = (end->factors.asDiagonal() * stored).colwise() - end->mean;
+                QVERIFY2(test::isClose(weights.W_U<double>(0, outputs), W_U, 1e-13), name.c_str());
+                unembeddings.insert(name);
+            }
+        }
+        for (const char* name : {"gemma", "granite", "qwen2"})
+            QVERIFY2(embeddings.contains(name) && unembeddings.contains(name), name);
+        QVERIFY(!embeddings.contains("gpt_neo") && !unembeddings.contains("gpt_neo")); // centred
     }
 
     /// A factor of the logits is a part of W_U (Cohere, Granite, T5).
@@ -188,9 +216,10 @@ private slots:
                 expected.row(token) = run->residuals[1].row(0);
                 raw.row(token) = run->residuals[0].row(0);
             }
-            QVERIFY(test::isClose(tokens->E, expected, 1e-5));
-            QVERIFY(test::isClose(tokens->embeddingOf(0), raw, 1e-6)); // layer 0 always uses raw
-            QVERIFY(test::isClose(tokens->embeddingOf(1), expected, 1e-5));
+            QVERIFY(test::isClose(*tokens->E.whole<double>(), expected, 1e-5));
+            QVERIFY(
+                test::isClose(*tokens->embeddingOf(0).whole<double>(), raw, 1e-6)); // layer 0 always uses raw
+            QVERIFY(test::isClose(*tokens->embeddingOf(1).whole<double>(), expected, 1e-5));
             QVERIFY(test::isClose(tokens->layer0EtE, raw.transpose() * raw, 1e-6));
         }
     }
@@ -216,10 +245,10 @@ private slots:
                 attention.row(t) += (row * w.W_V + w.b_V) * w.W_O;
             }
         }
-        QVERIFY(test::isClose(mlp->E, all->E.cast<double>() - x - attention, 1e-5));
-        QCOMPARE(mlp->layer0E.size(), Eigen::Index(0));
+        QVERIFY(test::isClose(*mlp->E.whole<double>(), *all->E.whole<double>() - x - attention, 1e-5));
+        QVERIFY(mlp->layer0E.isEmpty());
         const auto unembed = test::tokensOf(circuits, Embedding::Unembed);
-        QVERIFY(test::isClose(unembed->E, weights.W_U<double>(0, 11).transpose(), 1e-6));
+        QVERIFY(test::isClose(*unembed->E.whole<double>(), weights.W_U<double>(0, 11).transpose(), 1e-6));
     }
 
     void refusesAnMlpEmbeddingWithoutAnMlp()

@@ -99,12 +99,12 @@ private slots:
                 const Matrix<double> expected =
                     embedding == Embedding::Effective ? withoutMlp0(options) : W_E;
                 const TokenSide& read = **found;
-                QVERIFY(test::isClose(read.E, expected, 1e-5));
+                QVERIFY(test::isClose(*read.E.whole<float>(), expected, 1e-5));
                 QVERIFY(test::isClose(read.EtE, expected.transpose() * expected, tolerance));
-                QCOMPARE(read.E64.size() > 0, precision == Precision::F64);
-                if (read.E64.size() > 0)
-                    QVERIFY(test::isClose(read.E64, expected, tolerance));
-                QVERIFY(!test::isClose(tokens->E, expected, 0.1));           // the toy shows the difference
+                QCOMPARE(read.E.isExact(), precision == Precision::F64);
+                QVERIFY(test::isClose(*read.E.whole<double>(), expected, tolerance));
+                QVERIFY(!test::isClose(*tokens->E.whole<double>(), expected,
+                                       0.1));                                // the toy shows the difference
                 QCOMPARE(*tokensOfMlp(circuits, tokens, 1, Task{}), tokens); // others read E itself
             }
         }
@@ -122,7 +122,8 @@ private slots:
         const auto tokens = test::tokensOf(circuits, Embedding::Effective);
         const auto found = tokensOfMlp(circuits, tokens, 0, Task{});
         QVERIFY(test::isOk(found));
-        QVERIFY(test::isClose((*found)->E, circuits.weights().W_E<double>(0, options.dVocab), 1e-6));
+        QVERIFY(test::isClose(*(*found)->E.whole<double>(), circuits.weights().W_E<double>(0, options.dVocab),
+                              1e-6));
         QVERIFY(mlp0Reads(Embedding::Effective, circuits.config()).ends_with("reads W_E"));
         QVERIFY(mlp0Reads(Embedding::Raw, circuits.config()).empty());
     }
@@ -143,7 +144,7 @@ private slots:
         const Circuits circuits = ChangedToy(options).circuits();
         const auto results = test::analysed(circuits, {"mlp_directions", "weights_in_vocabulary", "neurons"},
                                             optionsOf(embedding));
-        const auto E = test::tokensOf(circuits, embedding, Precision::F64)->E64;
+        const Matrix<double> E = *test::tokensOf(circuits, embedding, Precision::F64)->E.whole<double>();
         const Matrix<double> before = embedding == Embedding::Effective
             ? withoutMlp0(options)
             : circuits.weights().W_E<double>(0, options.dVocab);

@@ -112,7 +112,7 @@ private slots:
         Matrix<float> E(2, 3);
         E << 1, 2, 3, //
             3, 6, -3;
-        const RowVector<double> mean = meanToken(E);
+        const RowVector<double> mean = meanToken(TokenMatrix(TokenMatrix::Vectors::Rows, E));
         QCOMPARE(mean(0), 2.0);
         QCOMPARE(mean(1), 4.0);
         QCOMPARE(mean(2), 0.0);

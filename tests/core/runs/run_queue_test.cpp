@@ -121,7 +121,7 @@ private slots:
             steps.emplace_back(step);
         };
         const Circuits circuits = toyCircuits({});
-        QVERIFY(isOk(tokenSide(circuits, Embedding::Raw, task)));
+        QVERIFY(isOk(tokenSide(circuits, Embedding::Raw, task, Precision::F32, TokenParts::GramsAlone)));
         const std::vector<std::string> once = std::exchange(steps, {});
         QVERIFY(!once.empty());
         const std::vector chosen{findAnalysis("copying"), findAnalysis("matching")};

@@ -166,7 +166,7 @@ bool MatrixChoices::isOfAllTokens() const
 bool MatrixChoices::isTiled() const
 {
     const auto tokens = m_workspace->model()->tokens();
-    return isOfAllTokens() && tokens && std::max(tokens->E.rows(), tokens->W_U.cols()) > largestFormed;
+    return isOfAllTokens() && tokens && std::max(tokens->E.count(), tokens->W_U.count()) > largestFormed;
 }
 
 bool MatrixChoices::isSoftmaxOfScores() const
@@ -250,7 +250,7 @@ std::vector<int> MatrixChoices::rowTokens() const
 {
     if (!isOfAllTokens())
         return m_tokens;
-    std::vector<int> all(static_cast<std::size_t>(m_workspace->model()->tokens()->E.rows()));
+    std::vector<int> all(static_cast<std::size_t>(m_workspace->model()->tokens()->E.count()));
     std::iota(all.begin(), all.end(), 0);
     return all;
 }
@@ -259,7 +259,7 @@ std::vector<int> MatrixChoices::columnTokens() const
 {
     if (!isOfAllTokens() || kind() == CircuitKind::FullQk)
         return rowTokens();
-    std::vector<int> all(static_cast<std::size_t>(m_workspace->model()->tokens()->W_U.cols()));
+    std::vector<int> all(static_cast<std::size_t>(m_workspace->model()->tokens()->W_U.count()));
     std::iota(all.begin(), all.end(), 0);
     return all;
 }

@@ -50,9 +50,9 @@ struct RotaryTerms::Answer {
                       .kernels = {},
                       .scores = {}};
         answer.hasContent = answer.rotary.dim < config.dHead;
-        const Matrix<float>& E = tokens.embeddingOf(head.layer);
+        const TokenMatrix& E = tokens.embeddingOf(head.layer);
         const RowVector<double> mean = meanToken(E);
-        const RowVector<double> row = E.row(token).cast<double>();
+        const RowVector<double> row = E.vector(token);
         answer.kernels = {rotaryKernel(circuits.weights(), head, mean, mean),
                           rotaryKernel(circuits.weights(), head, row, mean)};
         const RotaryWaves waves(answer.rotary, std::min(config.nCtx, longestKernel));
@@ -128,7 +128,7 @@ void RotaryTerms::recompute()
                 aboutModel(circuits,
                            [circuits, tokens, head,
                             token = workspace()->selection()->token()](const Task&) -> Result<Found> {
-                               if (token >= tokens->embeddingOf(head.layer).rows())
+                               if (token >= tokens->embeddingOf(head.layer).count())
                                    return Error{ErrorCode::InvalidArgument, "The token has no row in E."};
                                return Answer::of(*circuits, *tokens, head, token);
                            }),

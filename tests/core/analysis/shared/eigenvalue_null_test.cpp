@@ -57,8 +57,8 @@ struct Tokens {
     Tokens(const Circuits& circuits, Embedding embedding, int layer)
     {
         const auto side = test::tokensOf(circuits, embedding, Precision::F64);
-        E = side->isLayer0Special(layer) ? side->layer0E64 : side->E64;
-        W_U = side->W_U64;
+        E = *side->embeddingOf(layer).whole<double>();
+        W_U = *side->W_U.whole<double>();
     }
 };
 

@@ -94,10 +94,10 @@ private slots:
     void whatFloat32CannotTellApartIsRankedInDouble()
     {
         const Circuits circuits = model();
-        TokenSide::Matrices matrices = *sideOf(circuits)->matrices;
-        matrices.E.col(0).setConstant(1); // equal in float32: the second column decides
-        const TokenSide tokens(Embedding::Raw,
-                               std::make_shared<const TokenSide::Matrices>(std::move(matrices)));
+        TokenSide tokens = *sideOf(circuits);
+        Matrix<float> E = *tokens.E.whole<float>();
+        E.col(0).setConstant(1); // equal in float32: the second column decides
+        tokens.E = TokenMatrix(TokenMatrix::Vectors::Rows, std::move(E));
         NamedDirections of{Matrix<double>::Zero(37, 1), 1, {}, 10};
         of.directions(0, 0) = 1, of.directions(1, 0) = 1e-9;
         of.directions.colwise().normalize();

@@ -170,19 +170,20 @@ private slots:
             }
             return true;
         };
-        const Matrix<double> raw = tokens->isLayer0Special(0) ? tokens->layer0E64 : tokens->E64;
+        const Matrix<double> raw = *tokens->embeddingOf(0).whole<double>();
+        const Matrix<double> ofLater = *tokens->E.whole<double>();
         QCOMPARE(tokens->isLayer0Special(0), effective);
         const auto inverse = [](const Matrix<double>& E) { return test::pseudoInverseOf(E.transpose()); };
         const Matrix<double> W_U = circuits.weights().W_U<double>(0, 11);
         const auto first = circuits.weights().head<double>({0, 1});
         const auto later = circuits.weights().head<double>({1, 1});
         QVERIFY(agreesWith("W_V", 5, first.W_V, raw));
-        QVERIFY(agreesWith("W_K", 20, later.W_K, tokens->E64));
+        QVERIFY(agreesWith("W_K", 20, later.W_K, ofLater));
         QVERIFY(agreesWith("W_O", 20, later.W_O.transpose(), W_U.transpose()));
         QVERIFY(agreesWith("W_Q_pinv", 5, first.W_Q, inverse(raw)));
-        QVERIFY(agreesWith("W_Q_pinv", 20, later.W_Q, inverse(tokens->E64)));
+        QVERIFY(agreesWith("W_Q_pinv", 20, later.W_Q, inverse(ofLater)));
         QVERIFY(agreesWith("W_O_pinv", 5, first.W_O.transpose(), inverse(W_U.transpose())));
-        QVERIFY(agreesWith("W_gate", 5, circuits.weights().mlp<double>(1).W_gate, tokens->E64));
+        QVERIFY(agreesWith("W_gate", 5, circuits.weights().mlp<double>(1).W_gate, ofLater));
     }
 
     // Row k of W_O writes the direction that column k of W_V reads: such pairs share all tokens, others a chance number.

@@ -60,7 +60,7 @@ inline Circuits classCircuits(int index)
 inline Matrix<double> denseEmbedding(const Circuits& circuits, Embedding embedding, int layer)
 {
     const auto tokens = tokensOf(circuits, embedding, Precision::F64);
-    return tokens->isLayer0Special(layer) ? tokens->layer0E64 : tokens->E64;
+    return *tokens->embeddingOf(layer).whole<double>();
 }
 
 /// A tokenizer of first names, followed by other words.

@@ -30,14 +30,14 @@ private:
     {
         const TokenSide& tokens = *opened.workspace.model()->tokens();
         const HeadWeights<double> w = opened.workspace.model()->circuits()->weights().head<double>(head);
-        const RowVector<double> q = tokens.E.row(token).cast<double>() * w.W_Q;
+        const RowVector<double> q = tokens.E.vector(token) * w.W_Q;
         RowVector<double> turned = q;
         for (int m = 0; m < 2; ++m) { // rotary_dim 4, halves: components m and m + 2
             const double angle = offset * std::pow(10000.0, -2.0 * m / 4);
             turned(m) = q(m) * std::cos(angle) - q(m + 2) * std::sin(angle);
             turned(m + 2) = q(m) * std::sin(angle) + q(m + 2) * std::cos(angle);
         }
-        return turned * (tokens.E.cast<double>() * w.W_K).transpose();
+        return turned * (*tokens.E.whole<double>() * w.W_K).transpose();
     }
 
 private slots:

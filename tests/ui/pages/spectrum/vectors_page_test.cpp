@@ -50,8 +50,8 @@ private:
                 .dense();
         const auto svd = thinSvd(ov);
         const TokenSide& tokens = *opened.workspace.model()->tokens();
-        const Eigen::VectorXd in = tokens.E.cast<double>() * svd->U.col(direction);
-        const Eigen::VectorXd out = tokens.W_U.cast<double>().transpose() * svd->V.col(direction);
+        const Eigen::VectorXd in = *tokens.E.whole<double>() * svd->U.col(direction);
+        const Eigen::VectorXd out = tokens.W_U.whole<double>()->transpose() * svd->V.col(direction);
         Eigen::VectorXd counted = in; // ids without a token do not count
         const std::vector<bool>& unused = opened.workspace.filteredTokens()->unused();
         for (std::size_t id = 0; id < unused.size(); ++id)
@@ -110,9 +110,9 @@ private slots:
                 ends(line, 1, opened.workspace.filteredTokens()->unused()).top.front().id);
         };
         QVERIFY(expected(opened, 0, 2, true).front()
-                == best((tokens.E.cast<double>() * along(in)).transpose()));
+                == best((*tokens.E.whole<double>() * along(in)).transpose()));
         QVERIFY(expected(opened, 1, 2, true).front()
-                == best((tokens.W_U.cast<double>().transpose() * along(out)).transpose()));
+                == best((tokens.W_U.whole<double>()->transpose() * along(out)).transpose()));
         opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, -1});
         const auto turned = asked(0);
         QVERIFY(isOk(turned) && along(turned) == -along(in));
@@ -236,7 +236,7 @@ private slots:
         // ‖row of E U_block‖ from the dense product.
         const Eigen::MatrixXd span = svd.U.middleCols(first, last - first + 1);
         const RowVector<double> lengths =
-            (opened.workspace.model()->tokens()->E.cast<double>() * span).rowwise().norm().transpose();
+            (*opened.workspace.model()->tokens()->E.whole<double>() * span).rowwise().norm().transpose();
         QStringList wanted;
         for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.filteredTokens()->unused()).top)
             wanted << opened.workspace.model()->tokenText(entry.id);

@@ -1,0 +1,289 @@
+#include "core/circuits/token_matrix.h"
+
+#include "core/base/parallel.h"
+
+#include <algorithm>
+#include <cassert>
+#include <type_traits>
+
+namespace headwise {
+
+namespace {
+
+constexpr Eigen::Index tokenMatrixPerBlock = 2048;
+constexpr Eigen::Index tokenMatrixPerReading = 512; // of a matrix that is read: the tokens stay in the cache
+
+Eigen::Index perBlock(const TokenMatrix& matrix)
+{
+    return matrix.isHeld() ? tokenMatrixPerBlock : tokenMatrixPerReading;
+}
+
+Eigen::Index tokensOf(TokenMatrix::Vectors are, Eigen::Index rows, Eigen::Index cols)
+{
+    return are == TokenMatrix::Vectors::Rows ? rows : cols;
+}
+
+/// Calls `body` with the first token and the number of tokens of each block.
+template <typename Body>
+void forEachBlock(Eigen::Index tokens, Eigen::Index size, const Body& body)
+{
+    for (Eigen::Index first = 0; first < tokens; first += size)
+        body(first, std::min(size, tokens - first));
+}
+
+/// Writes tokens · xᵀ to `out`. \param tokens [n, d] \param out [n]
+void dotRows(const TokenBlock<float>::View& tokens, const RowVector<double>& x,
+             Eigen::Ref<Eigen::VectorXd> out)
+{
+    const auto term = [&](Eigen::Index k) { return tokens.col(k).cast<double>() * x(k); };
+    out.setZero();
+    Eigen::Index k = 0;
+    // four at once, so that the sums are read and written a quarter as often
+    for (; k + 4 <= tokens.cols(); k += 4)
+        out += term(k) + term(k + 1) + term(k + 2) + term(k + 3);
+    for (; k < tokens.cols(); ++k)
+        out += term(k);
+}
+
+/// Writes tokensᵀ · xᵀ to `out`; the cast part of the tokens stays in the cache. \param tokens [d, n] \param out [n]
+void dotColumns(const TokenBlock<float>::View& tokens, const RowVector<double>& x,
+                Eigen::Ref<Eigen::VectorXd> out)
+{
+    const Eigen::VectorXd direction = x.transpose();
+    Eigen::VectorXd column(tokens.rows());
+    for (Eigen::Index token = 0; token < tokens.cols(); ++token) {
+        column = tokens.col(token).cast<double>();
+        out(token) = column.dot(direction);
+    }
+}
+
+} // namespace
+
+TokenMatrix::TokenMatrix(Vectors are, Matrix<float> held)
+    : m_are(are)
+    , m_count(tokensOf(are, held.rows(), held.cols()))
+    , m_rounded(std::make_shared<const Matrix<float>>(std::move(held)))
+{
+}
+
+TokenMatrix::TokenMatrix(Vectors are, Matrix<double> held)
+    : m_are(are)
+    , m_count(tokensOf(are, held.rows(), held.cols()))
+    , m_rounded(std::make_shared<const Matrix<float>>(held.cast<float>()))
+    , m_exact(std::make_shared<const Matrix<double>>(std::move(held)))
+{
+}
+
+TokenMatrix::TokenMatrix(Vectors are, Eigen::Index count, Read<float> read)
+    : m_are(are)
+    , m_count(count)
+    , m_read(std::move(read))
+{
+}
+
+TokenMatrix::TokenMatrix(Vectors are, Eigen::Index count, Read<double> read)
+    : m_are(are)
+    , m_count(count)
+    , m_readExact(std::move(read))
+{
+}
+
+template <typename Scalar>
+const std::shared_ptr<const Matrix<Scalar>>& TokenMatrix::heldIn() const
+{
+    if constexpr (std::is_same_v<Scalar, float>)
+        return m_rounded;
+    else
+        return m_exact;
+}
+
+template <typename Scalar>
+Matrix<Scalar> TokenMatrix::read(Eigen::Index first, Eigen::Index count) const
+{
+    if (m_readExact)
+        return m_readExact(first, count).template cast<Scalar>();
+    assert(m_read);
+    return m_read(first, count).template cast<Scalar>();
+}
+
+template <typename Scalar>
+TokenBlock<Scalar> TokenMatrix::block(Eigen::Index first, Eigen::Index count) const
+{
+    const auto part = [&](const auto& held) {
+        return m_are == Vectors::Rows ? held.block(first, 0, count, held.cols())
+                                      : held.block(0, first, held.rows(), count);
+    };
+    if (const auto& held = heldIn<Scalar>()) {
+        const auto view = part(*held);
+        return TokenBlock<Scalar>(typename TokenBlock<Scalar>::View(
+            view.data(), view.rows(), view.cols(), Eigen::OuterStride<>(view.outerStride())));
+    }
+    if (m_rounded)
+        return TokenBlock<Scalar>(Matrix<Scalar>(part(*m_rounded).template cast<Scalar>()));
+    return TokenBlock<Scalar>(read<Scalar>(first, count));
+}
+
+RowVector<double> TokenMatrix::vector(int token) const
+{
+    const auto one = block<double>(token, 1);
+    return one->reshaped().transpose();
+}
+
+template <typename Scalar>
+Matrix<Scalar> TokenMatrix::of(const std::vector<int>& ids) const
+{
+    const auto some = [&](const auto& held) -> Matrix<Scalar> {
+        if (m_are == Vectors::Rows)
+            return held(ids, Eigen::all).template cast<Scalar>();
+        return held(Eigen::all, ids).template cast<Scalar>();
+    };
+    if (const auto& held = heldIn<Scalar>())
+        return some(*held);
+    if (m_rounded)
+        return some(*m_rounded);
+    Matrix<Scalar> out;
+    for (std::size_t begin = 0, end = 0; begin < ids.size(); begin = end) {
+        for (end = begin + 1; end < ids.size() && ids[end] == ids[end - 1] + 1;)
+            ++end;
+        const auto at = static_cast<Eigen::Index>(begin), count = static_cast<Eigen::Index>(end - begin);
+        const Matrix<Scalar> run = read<Scalar>(ids[begin], count);
+        const auto size = static_cast<Eigen::Index>(ids.size());
+        if (m_are == Vectors::Rows) {
+            out.resize(size, run.cols()); // does nothing after the first time
+            out.middleRows(at, count) = run;
+        } else {
+            out.resize(run.rows(), size);
+            out.middleCols(at, count) = run;
+        }
+    }
+    return out;
+}
+
+template <typename Scalar>
+std::shared_ptr<const Matrix<Scalar>> TokenMatrix::whole() const
+{
+    if (const auto& held = heldIn<Scalar>(); held || isEmpty())
+        return held ? held : std::make_shared<const Matrix<Scalar>>();
+    if (m_rounded)
+        return std::make_shared<const Matrix<Scalar>>(m_rounded->template cast<Scalar>());
+    auto out = std::make_shared<Matrix<Scalar>>();
+    forEachBlock(m_count, tokenMatrixPerReading, [&](Eigen::Index first, Eigen::Index count) {
+        const Matrix<Scalar> part = read<Scalar>(first, count);
+        if (m_are == Vectors::Rows) {
+            out->resize(m_count, part.cols());
+            out->middleRows(first, count) = part;
+        } else {
+            out->resize(part.rows(), m_count);
+            out->middleCols(first, count) = part;
+        }
+    });
+    return out;
+}
+
+template <typename Scalar>
+std::shared_ptr<const Matrix<Scalar>> TokenMatrix::columns() const
+{
+    if (m_are == Vectors::Columns || isEmpty())
+        return whole<Scalar>();
+    auto out = std::make_shared<Matrix<Scalar>>();
+    forEachBlock(m_count, perBlock(*this), [&](Eigen::Index first, Eigen::Index count) {
+        const auto part = block<Scalar>(first, count);
+        out->resize(part->cols(), m_count); // does nothing after the first time
+        out->middleCols(first, count) = part->transpose();
+    });
+    return out;
+}
+
+std::shared_ptr<const Matrix<double>> TokenMatrix::exactColumns() const
+{
+    return isExact() ? columns<double>() : std::make_shared<const Matrix<double>>();
+}
+
+template <typename Scalar>
+Result<TokenMatrix> TokenMatrix::readWhole(const Task& task, std::string_view step) const
+{
+    const Matrix<Scalar> one = read<Scalar>(0, std::min<Eigen::Index>(1, m_count));
+    const bool areRows = m_are == Vectors::Rows;
+    Matrix<Scalar> out(areRows ? m_count : one.rows(), areRows ? one.cols() : m_count);
+    const auto blocks = static_cast<int>((m_count + tokenMatrixPerReading - 1) / tokenMatrixPerReading);
+    const auto done = parallelFor(blocks, task, step, [&](int block) -> Result<Done> {
+        const Eigen::Index first = block * tokenMatrixPerReading;
+        const Eigen::Index count = std::min(tokenMatrixPerReading, m_count - first);
+        if (areRows)
+            out.middleRows(first, count) = read<Scalar>(first, count);
+        else
+            out.middleCols(first, count) = read<Scalar>(first, count);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    return TokenMatrix(m_are, std::move(out));
+}
+
+Result<TokenMatrix> TokenMatrix::held(const Task& task, std::string_view step) const
+{
+    if (isHeld() || isEmpty())
+        return *this;
+    return isExact() ? readWhole<double>(task, step) : readWhole<float>(task, step);
+}
+
+template <typename Scalar>
+Matrix<Scalar> rowsTimes(const TokenMatrix& E, const Matrix<Scalar>& W)
+{
+    Matrix<Scalar> out(E.count(), W.cols());
+    forEachBlock(E.count(), perBlock(E), [&](Eigen::Index first, Eigen::Index count) {
+        out.middleRows(first, count).noalias() = *E.block<Scalar>(first, count) * W;
+    });
+    return out;
+}
+
+template <typename Scalar>
+Matrix<Scalar> timesColumns(const Matrix<Scalar>& W, const TokenMatrix& W_U)
+{
+    Matrix<Scalar> out(W.rows(), W_U.count());
+    forEachBlock(W_U.count(), perBlock(W_U), [&](Eigen::Index first, Eigen::Index count) {
+        out.middleCols(first, count).noalias() = W * *W_U.block<Scalar>(first, count);
+    });
+    return out;
+}
+
+Result<RowVector<double>> dotTokens(const TokenMatrix& matrix, const RowVector<double>& x, const Task& task,
+                                    std::string_view step)
+{
+    const Eigen::Index perStrip = perBlock(matrix); // tokens whose sums stay in the cache
+    const bool areRows = matrix.vectors() == TokenMatrix::Vectors::Rows;
+    const Matrix<double> direction = x.transpose(); // [d, 1]
+    Eigen::VectorXd out(matrix.count());
+    const auto strips = static_cast<int>((out.size() + perStrip - 1) / perStrip);
+    const auto done = parallelFor(strips, task, step, [&](int strip) -> Result<Done> {
+        const Eigen::Index first = strip * perStrip, count = std::min(perStrip, out.size() - first);
+        auto sums = out.segment(first, count);
+        if (matrix.isExact() && areRows)
+            sums = (*matrix.block<double>(first, count) * direction).col(0);
+        else if (matrix.isExact())
+            sums = (matrix.block<double>(first, count)->transpose() * direction).col(0);
+        else if (areRows)
+            dotRows(*matrix.block<float>(first, count), x, sums);
+        else
+            dotColumns(*matrix.block<float>(first, count), x, sums);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    return RowVector<double>(out.transpose());
+}
+
+template TokenBlock<float> TokenMatrix::block(Eigen::Index, Eigen::Index) const;
+template TokenBlock<double> TokenMatrix::block(Eigen::Index, Eigen::Index) const;
+template Matrix<float> TokenMatrix::of(const std::vector<int>&) const;
+template Matrix<double> TokenMatrix::of(const std::vector<int>&) const;
+template std::shared_ptr<const Matrix<float>> TokenMatrix::whole() const;
+template std::shared_ptr<const Matrix<double>> TokenMatrix::whole() const;
+template std::shared_ptr<const Matrix<float>> TokenMatrix::columns() const;
+template std::shared_ptr<const Matrix<double>> TokenMatrix::columns() const;
+template Matrix<float> rowsTimes(const TokenMatrix&, const Matrix<float>&);
+template Matrix<double> rowsTimes(const TokenMatrix&, const Matrix<double>&);
+template Matrix<float> timesColumns(const Matrix<float>&, const TokenMatrix&);
+template Matrix<double> timesColumns(const Matrix<double>&, const TokenMatrix&);
+
+} // namespace headwise
