@@ -166,10 +166,11 @@ private slots:
         QVERIFY(pdf.contains("/Width " + QByteArray::number(qsizetype{columns}) + "\n/Height "
                              + QByteArray::number(qsizetype{rows}) + '\n'));
         QCOMPARE(pdf.count("/Subtype /Image"), 1);
+        const float tolerance = 1e-5F * ov.cwiseAbs().maxCoeff();
         for (const std::vector<std::string>& line : numbers.rows)
             for (std::size_t i = 1; i < line.size(); ++i) {
                 const float expected = ov(std::stoi(line.front()), std::stoi(numbers.columns[i]));
-                QVERIFY(std::abs(std::stof(line[i]) - expected) <= 1e-5F * ov.cwiseAbs().maxCoeff());
+                QVERIFY(std::abs(std::stof(line[i]) - expected) <= tolerance);
             }
         // Exports again without a dialog.
         journey.begin();
