@@ -1,9 +1,9 @@
 #include "app/commands/export/export_compose.h"
 
+#include "app/commands/export/export_series.h"
 #include "app/commands/support.h"
 #include "core/files/file_write.h"
 #include "core/files/sha256.h"
-#include "core/series/series_file.h"
 #include "core/series/step_curves.h"
 #include "core/session/kept_figures.h"
 #include "core/session/session_file.h"
@@ -59,7 +59,7 @@ public:
     {
         auto found = m_read.find(path);
         if (found == m_read.end()) {
-            Result<ReadFile> read = isSeries(path) ? readSteps(path) : readOne(path);
+            Result<ReadFile> read = readFile(path);
             if (!read)
                 return read.error();
             found = m_read.emplace(path, std::move(read).value()).first;
@@ -85,18 +85,16 @@ private:
         bool isOfSeries = false;
     };
 
-    Result<ReadFile> readOne(const fs::path& path) const
+    Result<ReadFile> readFile(const fs::path& path) const
     {
-        Result<Session> read = readSession(path, m_task);
-        if (!read)
-            return read.error();
-        ReadFile file;
-        file.steps.push_back({0, std::move(read).value()});
-        return file;
-    }
-
-    Result<ReadFile> readSteps(const fs::path& path) const
-    {
+        Result<std::optional<Session>> session = sessionUnlessSeries(path, m_task);
+        if (!session)
+            return session.error();
+        if (std::optional<Session> one = std::move(session).value()) {
+            ReadFile file;
+            file.steps.push_back({0, *std::move(one)});
+            return file;
+        }
         Result<std::vector<SeriesStep>> read = readSeriesSteps(path, m_task);
         if (!read)
             return read.error();

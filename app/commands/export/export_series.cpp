@@ -22,15 +22,26 @@ Error wrongSeries(const std::string& sentence)
 
 } // namespace
 
+Result<std::optional<Session>> sessionUnlessSeries(const std::filesystem::path& file, const Task& task)
+{
+    Result<Session> session = readSession(file, task);
+    if (session)
+        return std::optional(std::move(session).value());
+    if (isSeries(file))
+        return std::optional<Session>();
+    return session.error();
+}
+
 Result<ExportedSession> readExported(const std::string& file, std::optional<int> step, const Task& task)
 {
-    if (!isSeries(file)) {
-        if (step)
-            return wrongSeries("--step needs a series of checkpoints, but '" + file + "' is not one.");
-        Result<Session> session = readSession(file, task);
+    if (step && !isSeries(file))
+        return wrongSeries("--step needs a series of checkpoints, but '" + file + "' is not one.");
+    if (!step) {
+        Result<std::optional<Session>> session = sessionUnlessSeries(file, task);
         if (!session)
             return session.error();
-        return ExportedSession{std::move(session).value(), std::nullopt};
+        if (std::optional<Session> one = std::move(session).value())
+            return ExportedSession{*std::move(one), std::nullopt};
     }
     Result<std::vector<SeriesStep>> read = readSeriesSteps(file, task);
     if (!read)
@@ -49,15 +60,15 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
 Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string& figure,
                                    const std::string& path, const Task& task)
 {
-    if (recipe.isOfSeries != isSeries(path))
-        return wrongSeries("'" + figure + "' was drawn from a " + (recipe.isOfSeries ? "series" : "session")
-                           + ", but '" + path + "' is " + (recipe.isOfSeries ? "not one." : "a series."));
     std::optional<int> step;
     if (int number = 0;
         std::from_chars(recipe.step.data(), recipe.step.data() + recipe.step.size(), number).ec
         == std::errc())
         step = number;
     auto from = readExported(path, step, task);
+    if (recipe.isOfSeries != (from ? from->step.has_value() : isSeries(path)))
+        return wrongSeries("'" + figure + "' was drawn from a " + (recipe.isOfSeries ? "series" : "session")
+                           + ", but '" + path + "' is " + (recipe.isOfSeries ? "not one." : "a series."));
     if (!from)
         return from.error();
     const ModelCard& model = from->session.model;

@@ -15,6 +15,10 @@ struct ExportedSession {
     std::optional<std::int32_t> step; ///< The step in a series.
 };
 
+/// Reads a session; none: the file is a series. Asking first would start the process that reads HDF5 twice.
+/// Errors: those of readSession().
+Result<std::optional<Session>> sessionUnlessSeries(const std::filesystem::path& file, const Task& task);
+
 /// Reads a session, or a step of a series. \param step none: the last one
 /// Errors: those of readSession() and readSeriesSteps(); InvalidArgument for a step that is not in the file.
 Result<ExportedSession> readExported(const std::string& file, std::optional<int> step, const Task& task);
