@@ -87,14 +87,20 @@ double fastestReference()
     return best;
 }
 
-/// Estimates how much slower this core is now than at its best. Neighbours on a shared machine cost CPU time in short
-/// bursts, so the slowest recent measurement counts. From 1 to 4; 1.1 on a quiet machine.
-double slowdown()
+/// Tells whether an event took longer than the limit on this core as it is now. Neighbours on a shared machine cost CPU time in
+/// short bursts, so the slowest of many measurements counts, up to four times the fastest; it measures until the event is
+/// excused.
+bool isStall(double milliseconds)
 {
-    double slowest = 0;
-    for (int i = 0; i < 40; ++i)
-        slowest = std::max(slowest, referenceMilliseconds());
-    return std::clamp(slowest / fastestReference(), 1.0, 4.0);
+    constexpr double limit = WatchedApplication::limit, most = 4;
+    constexpr int measurements = 40;
+    bool isExcused = milliseconds <= limit;
+    if (!isExcused && milliseconds <= most * limit) {
+        const double fastest = fastestReference();
+        for (int i = 0; i < measurements && !isExcused; ++i)
+            isExcused = milliseconds <= limit * referenceMilliseconds() / fastest;
+    }
+    return !isExcused;
 }
 
 /// Estimates how much slower this core is at its best than the one the targets are meant for; at least 1.
@@ -199,11 +205,10 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
         return handled; // a part of the event that sent this one
     if (own > longestEvent().milliseconds)
         longestEvent() = {own, what};
-    if (own > limit && own > limit * slowdown())
+    if (isStall(own))
         stalls() << QStringLiteral("%1 ms: %2").arg(own, 0, 'f', 0).arg(what);
     if (!frames().empty())
-        frames().back().inner +=
-            ownMilliseconds() - begin; // with the time of slowdown(), which is no event's
+        frames().back().inner += ownMilliseconds() - begin; // with the time of isStall(), which is no event's
     return handled;
 }
 

@@ -35,10 +35,13 @@ inline QRect unpainted(QWidget& window)
     };
     const QImage one = onto(Qt::magenta), other = onto(Qt::green);
     QRect found;
-    for (int y = 0; y < one.height(); ++y)
+    for (int y = 0; y < one.height(); ++y) {
+        const auto* row = reinterpret_cast<const QRgb*>(one.constScanLine(y));
+        const auto* same = reinterpret_cast<const QRgb*>(other.constScanLine(y));
         for (int x = 0; x < one.width(); ++x)
-            if (one.pixel(x, y) != other.pixel(x, y))
+            if (row[x] != same[x])
                 found |= QRect(x, y, 1, 1);
+    }
     return found;
 }
 
