@@ -29,6 +29,15 @@ inline void openComputed(Journey& journey, JourneyModel model)
     journey.waitForRest();
 }
 
+/// Opens a model for a walk that waits for its numbers itself: the small one computes them meanwhile.
+inline void openModelOrSession(Journey& journey, JourneyModel model)
+{
+    if (model == JourneyModel::Demo)
+        openModel(journey, folderOf(model));
+    else
+        openComputed(journey, model);
+}
+
 inline Circuits circuitsIn(const std::filesystem::path& folder)
 {
     return Circuits(std::make_shared<const ProcessedWeights>(processed(loaded(folder))));

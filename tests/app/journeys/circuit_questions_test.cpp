@@ -124,7 +124,7 @@ private slots:
                                   isDemo ? "blocks.1.attn.W_O" : "h.7.attn.c_proj.weight", changed,
                                   isDemo ? 8 : 12));
         Journey journey(QStringLiteral("j12-") + QLatin1String(QTest::currentDataTag()));
-        openModel(journey, folderOf(which));
+        openModelOrSession(journey, which);
         journey.begin();
         journey.drop(journey.window(), {newer.path()}, Qt::AltModifier); // J12: one gesture
         auto* heads = journey.named<QTableView>(QStringLiteral("Heads by change"));

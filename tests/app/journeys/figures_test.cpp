@@ -56,7 +56,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j7-") + QLatin1String(QTest::currentDataTag()));
-        openModel(journey, folderOf(which));
+        openModelOrSession(journey, which);
         // J7: one click on the tab, then only keys.
         journey.begin();
         journey.openTab(QStringLiteral("Vectors"));
