@@ -53,17 +53,30 @@ T load(const char* at)
     return value;
 }
 
-double element(const QString& dtype, const char* data, std::size_t index)
+double fromBfloat(std::uint16_t bits)
+{
+    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
+}
+
+template <typename Stored, typename Number>
+std::vector<double> converted(const char* data, std::size_t count, const Number& number)
+{
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i)
+        values[i] = number(load<Stored>(data + i * sizeof(Stored)));
+    return values;
+}
+
+std::vector<double> elements(const QString& dtype, const char* data, std::size_t count)
 {
     if (dtype == "F64")
-        return load<double>(data + 8 * index);
+        return converted<double>(data, count, [](double value) { return value; });
     if (dtype == "F32")
-        return static_cast<double>(load<float>(data + 4 * index));
+        return converted<float>(data, count, [](float value) { return static_cast<double>(value); });
     if (dtype == "F16")
-        return fromHalf(load<std::uint16_t>(data + 2 * index));
+        return converted<std::uint16_t>(data, count, fromHalf);
     if (dtype == "BF16")
-        return static_cast<double>(
-            std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(data + 2 * index)) << 16));
+        return converted<std::uint16_t>(data, count, fromBfloat);
     qFatal("the reference does not read dtype %s", qPrintable(dtype));
 }
 
@@ -83,8 +96,7 @@ void readFile(const std::filesystem::path& path, Tensors& tensors)
             count *= tensor.shape.back();
         }
         const char* data = bytes.constData() + 8 + length + entry["data_offsets"].toArray()[0].toInteger();
-        for (std::size_t i = 0; i < count; ++i)
-            tensor.values.push_back(element(entry["dtype"].toString(), data, i));
+        tensor.values = elements(entry["dtype"].toString(), data, count);
         tensors[name.toStdString()] = std::move(tensor);
     }
 }
