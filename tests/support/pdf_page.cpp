@@ -6,6 +6,7 @@
 #include <QTransform>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace headwise::test {
@@ -190,7 +191,7 @@ public:
     {
         PdfWords words(content);
         for (QByteArray word = words.next(); !word.isEmpty(); word = words.next()) {
-            if (QByteArray("+-.0123456789/<>([]").contains(word[0])) {
+            if (QByteArrayView("+-.0123456789/<>([]").contains(word[0])) {
                 m_operands << word;
                 continue;
             }
@@ -201,6 +202,8 @@ public:
     }
 
 private:
+    static constexpr std::array<const char*, 7> unreadOperators{"TJ", "TD", "T*", "Tz", "Ts", "'", "\""};
+
     struct State {
         QTransform matrix;
         QByteArray font;
@@ -239,8 +242,8 @@ private:
             show(m_operands.value(0));
         else if (name == "ET" && !m_run.text.isEmpty())
             m_page.texts.push_back(m_run);
-        else if (QList<QByteArray>{"TJ", "TD", "T*", "Tz", "Ts", "'", "\""}.contains(name)
-                 && m_page.unread.isEmpty())
+        else if (m_page.unread.isEmpty()
+                 && std::ranges::any_of(unreadOperators, [&name](const char* one) { return name == one; }))
             m_page.unread = name;
     }
     void show(const QByteArray& hex)
