@@ -157,9 +157,13 @@ def numeric(file, path, shape, dtype):
 
 
 def circuits(m, layer, head):
-    """Thin factors; their products are what the session's numbers are about."""
-    Q, K, V, O = (m["W_" + letter][layer][head] for letter in "QKVO")
-    return {"qk": (Q, K.T), "ov": (V, O), "full_qk": (m["W_E"] @ Q, (m["W_E"] @ K).T), "full_ov": (m["W_E"] @ V, O @ m["W_U"])}
+    """Thin factors; their products are what the session's numbers are about. Kept with the model for the next check."""
+    kept = m.setdefault("circuits", {})
+    if (layer, head) not in kept:
+        Q, K, V, O = (m["W_" + letter][layer][head] for letter in "QKVO")
+        kept[layer, head] = {"qk": (Q, K.T), "ov": (V, O), "full_qk": (m["W_E"] @ Q, (m["W_E"] @ K).T),
+                             "full_ov": (m["W_E"] @ V, O @ m["W_U"])}
+    return kept[layer, head]
 
 
 def singular_values(a, b):
@@ -246,7 +250,7 @@ def check_tables(file, m):
             dense = a @ b
             size = np.abs(dense).max()
             for prefix, matrix in (("", dense), ("lowest_", -dense), ("column_", dense.T)):
-                expected = -np.sort(-matrix, axis=1)[:, :10]
+                expected = -np.sort(-np.partition(matrix, -10, axis=1)[:, -10:], axis=1)
                 sign = -1 if prefix == "lowest_" else 1
                 ids, values = tables[prefix + "ids"][index], tables[prefix + "values"][index]
                 close(f"{group}/{prefix}values of head {index}", sign * values, expected, 1e-5, size)
