@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <tuple>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -32,7 +33,7 @@ bool isMarked(const std::vector<bool>& marks, Eigen::Index id)
     return !marks.empty() && marks[static_cast<std::size_t>(id)];
 }
 
-/// Brute force: every entry of the dense product in double, sorted as a whole.
+/// Brute force: the first entries of the dense product in double, equal ones by their place.
 std::vector<MatrixEntry> sortedEntries(const Matrix<double>& dense, const EntrySearch& search)
 {
     std::vector<MatrixEntry> all;
@@ -42,9 +43,13 @@ std::vector<MatrixEntry> sortedEntries(const Matrix<double>& dense, const EntryS
                 all.push_back({static_cast<int>(row), static_cast<int>(col), dense(row, col)});
         }
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const MatrixEntry& a, const MatrixEntry& b) { return a.value > b.value; });
-    all.resize(std::min(all.size(), search.count));
+    const auto isBefore = [](const MatrixEntry& a, const MatrixEntry& b) {
+        return std::tuple(b.value, a.row, a.col) < std::tuple(a.value, b.row, b.col);
+    };
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), search.count));
+    std::nth_element(all.begin(), end, all.end(), isBefore);
+    std::sort(all.begin(), end, isBefore);
+    all.erase(end, all.end());
     return all;
 }
 
