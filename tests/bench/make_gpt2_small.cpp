@@ -96,32 +96,48 @@ constexpr const char* gpt2Config =
     R"({"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"n_layer":12,"n_head":12,"n_embd":768,"n_positions":1024,)"
     R"("n_ctx":1024,"vocab_size":50257,"activation_function":"gelu_new","layer_norm_epsilon":1e-5})";
 
-constexpr const char* llama1BConfig =
-    R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":16,"num_attention_heads":32,)"
-    R"("num_key_value_heads":8,"hidden_size":2048,"intermediate_size":8192,"max_position_embeddings":131072,)"
-    R"("vocab_size":128256,"hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":500000,"tie_word_embeddings":true})";
+/// Sizes of Llama 3's models, 32 heads in 8 groups and a vocabulary of 128,256.
+struct LlamaSizes {
+    int layers, dModel, inner;
+    bool tied;
+    std::size_t shards;
+};
+constexpr int llamaVocabulary = 128256;
+
+std::string configOf(const LlamaSizes& sizes)
+{
+    return R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":)"
+        + std::to_string(sizes.layers) + R"(,"num_attention_heads":32,"num_key_value_heads":8,"hidden_size":)"
+        + std::to_string(sizes.dModel) + R"(,"intermediate_size":)" + std::to_string(sizes.inner)
+        + R"(,"max_position_embeddings":131072,"vocab_size":)" + std::to_string(llamaVocabulary)
+        + R"(,"hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":500000,"tie_word_embeddings":)"
+        + (sizes.tied ? "true}" : "false}");
+}
 
 /// Tensors of spread 0 are zeros.
-std::vector<Tensor> llama1BTensors()
+std::vector<Tensor> tensorsOf(const LlamaSizes& sizes)
 {
-    std::vector<Tensor> list{{"model.embed_tokens.weight", {128256, 2048}, 0, 0.05F}};
-    const auto norm = [&](const std::string& name) { list.push_back({name + ".weight", {2048}, 1, 0.1F}); };
+    const int d = sizes.dModel;
+    std::vector<Tensor> list{{"model.embed_tokens.weight", {llamaVocabulary, d}, 0, 0.05F}};
+    const auto norm = [&](const std::string& name) { list.push_back({name + ".weight", {d}, 1, 0.1F}); };
     const auto linear = [&](const std::string& name, std::int64_t in, std::int64_t out, float spread) {
         list.push_back({name + ".weight", {out, in}, 0, spread});
     };
-    for (int layer = 0; layer < 16; ++layer) {
+    for (int layer = 0; layer < sizes.layers; ++layer) {
         const std::string block = "model.layers." + std::to_string(layer) + ".";
         norm(block + "input_layernorm");
-        linear(block + "self_attn.q_proj", 2048, 2048, 0.05F);
-        linear(block + "self_attn.k_proj", 2048, 512, 0.05F);
-        linear(block + "self_attn.v_proj", 2048, 512, 0.05F);
-        linear(block + "self_attn.o_proj", 2048, 2048, 0.05F);
+        linear(block + "self_attn.q_proj", d, d, 0.05F);
+        linear(block + "self_attn.k_proj", d, d / 4, 0.05F);
+        linear(block + "self_attn.v_proj", d, d / 4, 0.05F);
+        linear(block + "self_attn.o_proj", d, d, 0.05F);
         norm(block + "post_attention_layernorm");
-        linear(block + "mlp.gate_proj", 2048, 8192, 0);
-        linear(block + "mlp.up_proj", 2048, 8192, 0);
-        linear(block + "mlp.down_proj", 8192, 2048, 0);
+        linear(block + "mlp.gate_proj", d, sizes.inner, 0);
+        linear(block + "mlp.up_proj", d, sizes.inner, 0);
+        linear(block + "mlp.down_proj", sizes.inner, d, 0);
     }
     norm("model.norm");
+    if (!sizes.tied)
+        linear("lm_head", d, llamaVocabulary, 0.05F);
     return list;
 }
 
@@ -191,6 +207,64 @@ bool makeFloats(const std::filesystem::path& folder, const std::string& configTe
     return config.good() && file.good();
 }
 
+/// Writes one file of bfloat16 numbers.
+bool makeShard(const std::filesystem::path& path, const std::vector<Tensor>& list, Random& random)
+{
+    std::ofstream file(path, std::ios::binary);
+    const std::string text = header(list, 2);
+    writeHeader(file, text);
+    std::uintmax_t size = sizeof(std::uint64_t) + text.size();
+    std::vector<std::uint16_t> values;
+    for (const Tensor& tensor : list) {
+        size += static_cast<std::uintmax_t>(2 * tensor.size());
+        if (tensor.spread == 0) { // a hole
+            file.seekp(2 * tensor.size(), std::ios::cur);
+            continue;
+        }
+        values.resize(static_cast<std::size_t>(tensor.size()));
+        for (std::uint16_t& value : values)
+            value = static_cast<std::uint16_t>(
+                std::bit_cast<std::uint32_t>(tensor.mean + tensor.spread * random.next()) >> 16);
+        file.write(reinterpret_cast<const char*>(values.data()),
+                   static_cast<std::streamsize>(2 * values.size()));
+    }
+    file.close();
+    std::error_code error; // the last tensor may be a hole
+    std::filesystem::resize_file(path, size, error);
+    return file.good() && !error;
+}
+
+bool makeLlama(const std::filesystem::path& folder, const LlamaSizes& sizes)
+{
+    std::ofstream config(folder / "config.json");
+    config << configOf(sizes) << '\n';
+    const std::vector<Tensor> all = tensorsOf(sizes);
+    const std::size_t each = (all.size() + sizes.shards - 1) / sizes.shards;
+    Random random;
+    std::string index;
+    for (std::size_t shard = 0; shard < sizes.shards; ++shard) {
+        const std::string name = sizes.shards == 1 ? "model.safetensors"
+                                                   : "model-0000" + std::to_string(shard + 1) + "-of-0000"
+                + std::to_string(sizes.shards) + ".safetensors";
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(shard * each);
+        const auto count = static_cast<std::ptrdiff_t>(std::min(each, all.size() - shard * each));
+        const std::vector<Tensor> list(first, first + count);
+        if (!makeShard(folder / name, list, random))
+            return false;
+        for (const Tensor& tensor : list) {
+            index += index.empty() ? "\"" : ",\"";
+            index += tensor.name + "\":\"" + name + "\"";
+        }
+    }
+    if (sizes.shards > 1) {
+        std::ofstream map(folder / "model.safetensors.index.json");
+        map << "{\"metadata\":{},\"weight_map\":{" << index << "}}\n";
+        if (!map.flush())
+            return false;
+    }
+    return config.flush().good();
+}
+
 } // namespace
 
 bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
@@ -206,28 +280,12 @@ bool makeRandom(const std::filesystem::path& folder, const ModelSizes& sizes)
 
 bool makeLlama1B(const std::filesystem::path& folder)
 {
-    std::ofstream config(folder / "config.json");
-    config << llama1BConfig << '\n';
-    const std::vector<Tensor> list = llama1BTensors();
-    std::ofstream file(folder / "model.safetensors", std::ios::binary);
-    writeHeader(file, header(list, 2));
-    Random random;
-    std::vector<std::uint16_t> values;
-    for (const Tensor& tensor : list) {
-        if (tensor.spread == 0) { // a hole
-            file.seekp(2 * tensor.size(), std::ios::cur);
-            continue;
-        }
-        values.resize(static_cast<std::size_t>(tensor.size()));
-        for (std::uint16_t& value : values)
-            value = static_cast<std::uint16_t>(
-                std::bit_cast<std::uint32_t>(tensor.mean + tensor.spread * random.next()) >> 16);
-        file.write(reinterpret_cast<const char*>(values.data()),
-                   static_cast<std::streamsize>(2 * values.size()));
-    }
-    config.flush();
-    file.flush();
-    return config.good() && file.good();
+    return makeLlama(folder, {.layers = 16, .dModel = 2048, .inner = 8192, .tied = true, .shards = 1});
+}
+
+bool makeLlama8B(const std::filesystem::path& folder)
+{
+    return makeLlama(folder, {.layers = 32, .dModel = 4096, .inner = 14336, .tied = false, .shards = 4});
 }
 
 Gpt2Small::Gpt2Small(Layout layout)

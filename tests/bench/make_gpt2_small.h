@@ -16,6 +16,8 @@ bool makeGpt2Small(const std::filesystem::path& folder, Layout layout = Layout::
 /// the same layout. Attention and embedding are random; the MLPs are zeros, which take no room on the disk: 2.5 GB, 0.9 written.
 /// \returns whether everything was written
 bool makeLlama1B(const std::filesystem::path& folder);
+/// The same of Llama-3-8B's sizes (32 × 32 heads in 8 groups, d_model 4096, untied), in four files: 16 GB, 4.8 written.
+bool makeLlama8B(const std::filesystem::path& folder);
 
 /// Sizes of a model in Llama's layout: heads of 64, untied float32 embeddings.
 struct ModelSizes {
