@@ -118,7 +118,7 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
                                                    const Task& task, Precision precision = Precision::F32,
                                                    TokenParts parts = TokenParts::WithGrams);
 
-/// Returns a token side with its Gram products besides.
+/// Returns a token side with its Gram products and the statistics of its embeddings besides.
 /// Errors: Cancelled, OutOfMemory.
 Result<std::shared_ptr<const TokenSide>> withGrams(const TokenSide& read, const Circuits& circuits,
                                                    const Task& task);

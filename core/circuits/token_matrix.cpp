@@ -12,6 +12,7 @@ namespace {
 
 constexpr Eigen::Index tokenMatrixPerBlock = 2048;
 constexpr Eigen::Index tokenMatrixPerReading = 512; // of a matrix that is read: the tokens stay in the cache
+constexpr Eigen::Index tokenMatrixPerProduct = 32;  // in double, in the cache of one core
 
 Eigen::Index perBlock(const TokenMatrix& matrix)
 {
@@ -86,6 +87,31 @@ TokenMatrix::TokenMatrix(Vectors are, Eigen::Index count, Read<double> read)
     , m_count(count)
     , m_readExact(std::move(read))
 {
+}
+
+void TokenMatrix::setStored(StoredEnd end, Read<double> stored)
+{
+    m_end = std::move(end);
+    m_stored = std::move(stored);
+}
+
+bool TokenMatrix::isReadAsStored() const
+{
+    return m_stored != nullptr && !isHeld();
+}
+
+template <typename Body>
+void TokenMatrix::forEachStored(Eigen::Index first, Eigen::Index count, const Body& body) const
+{
+    forEachBlock(count, tokenMatrixPerProduct, [&](Eigen::Index at, Eigen::Index some) {
+        if (isReadAsStored())
+            return body(first + at, m_stored(first + at, some));
+        const auto vectors = block<double>(first + at, some);
+        if (m_are == Vectors::Rows)
+            body(first + at, vectors->transpose());
+        else
+            body(first + at, *vectors);
+    });
 }
 
 template <typename Scalar>
@@ -227,6 +253,55 @@ Result<TokenMatrix> TokenMatrix::held(const Task& task, std::string_view step) c
     return isExact() ? readWhole<double>(task, step) : readWhole<float>(task, step);
 }
 
+Result<std::shared_ptr<const TokenStatistics>> TokenMatrix::statistics(const Task& task,
+                                                                       std::string_view step) const
+{
+    {
+        const std::lock_guard lock(m_kept->mutex);
+        if (m_kept->statistics)
+            return m_kept->statistics;
+    }
+    // Outside the lock, so that nobody who is cancelled waits for another's pass.
+    auto computed = computeStatistics(task, step);
+    if (!computed)
+        return computed.error();
+    const std::lock_guard lock(m_kept->mutex);
+    m_kept->statistics = std::make_shared<const TokenStatistics>(std::move(computed).value());
+    return m_kept->statistics;
+}
+
+Result<TokenStatistics> TokenMatrix::computeStatistics(const Task& task, std::string_view step) const
+{
+    constexpr Eigen::Index size = tokenMatrixPerReading;
+    const auto blocks = static_cast<int>((m_count + size - 1) / size);
+    std::vector<Eigen::VectorXd> sums(static_cast<std::size_t>(blocks)); // added in order below
+    RowVector<double> lengths(m_count);
+    const auto done = parallelFor(blocks, task, step, [&](int index) -> Result<Done> {
+        const Eigen::Index begin = index * size, count = std::min(size, m_count - begin);
+        Eigen::VectorXd& sum = sums[static_cast<std::size_t>(index)];
+        forEachStored(begin, count, [&](Eigen::Index first, const auto& stored) {
+            Matrix<double> vectors = stored;
+            if (isReadAsStored() && !m_end.isStored()) {
+                vectors.array().colwise() *= m_end.factors.array();
+                vectors.colwise() -= m_end.mean;
+            }
+            lengths.segment(first, vectors.cols()) = vectors.colwise().norm();
+            if (sum.size() == 0)
+                sum = Eigen::VectorXd::Zero(vectors.rows());
+            for (Eigen::Index i = 0; i < vectors.cols(); ++i)
+                sum += vectors.col(i);
+        });
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    TokenStatistics out{RowVector<double>::Zero(sums.empty() ? 0 : sums.front().size()), std::move(lengths)};
+    for (const Eigen::VectorXd& sum : sums)
+        out.mean += sum.transpose();
+    out.mean /= static_cast<double>(std::max<Eigen::Index>(m_count, 1));
+    return out;
+}
+
 template <typename Scalar>
 Matrix<Scalar> rowsTimes(const TokenMatrix& E, const Matrix<Scalar>& W)
 {
@@ -247,30 +322,83 @@ Matrix<Scalar> timesColumns(const Matrix<Scalar>& W, const TokenMatrix& W_U)
     return out;
 }
 
+/// The rows W times the vectors of tokens, in double, through what the file has where that is known.
+class TokenProduct {
+public:
+    /// \param W [n, d]
+    TokenProduct(const Matrix<double>& W, const TokenMatrix& matrix)
+        : m_matrix(matrix)
+        , m_isStored(matrix.isReadAsStored())
+        , m_W(m_isStored ? Matrix<double>(W * matrix.m_end.factors.asDiagonal()) : W)
+    {
+        if (m_isStored)
+            m_shift = W * matrix.m_end.mean;
+    }
+
+    /// Whether a product of one row is made better from the rounded matrix, whose numbers are not copied.
+    bool isOfRounded() const { return !m_isStored && !m_matrix.isExact(); }
+
+    /// Writes the product to `out`, of the tokens from `first` on. \param out [n, tokens]
+    void write(Eigen::Index first, Eigen::Ref<Matrix<double>> out) const
+    {
+        m_matrix.forEachStored(first, out.cols(), [&](Eigen::Index at, const auto& tokens) {
+            auto part = out.middleCols(at - first, tokens.cols());
+            if (m_W.rows() == 1)
+                part.row(0).noalias() = m_W.row(0) * tokens; // by BLAS' product with a vector
+            else
+                part.noalias() = m_W * tokens;
+            if (m_isStored)
+                part.colwise() -= m_shift;
+        });
+    }
+
+private:
+    const TokenMatrix& m_matrix;
+    bool m_isStored;
+    Matrix<double> m_W;
+    Eigen::VectorXd m_shift; // [n], of stored vectors
+};
+
 Result<RowVector<double>> dotTokens(const TokenMatrix& matrix, const RowVector<double>& x, const Task& task,
                                     std::string_view step)
 {
     const Eigen::Index perStrip = perBlock(matrix); // tokens whose sums stay in the cache
-    const bool areRows = matrix.vectors() == TokenMatrix::Vectors::Rows;
-    const Matrix<double> direction = x.transpose(); // [d, 1]
-    Eigen::VectorXd out(matrix.count());
-    const auto strips = static_cast<int>((out.size() + perStrip - 1) / perStrip);
+    const TokenProduct product(x, matrix);
+    Matrix<double> out(1, matrix.count());
+    const auto strips = static_cast<int>((out.cols() + perStrip - 1) / perStrip);
     const auto done = parallelFor(strips, task, step, [&](int strip) -> Result<Done> {
-        const Eigen::Index first = strip * perStrip, count = std::min(perStrip, out.size() - first);
-        auto sums = out.segment(first, count);
-        if (matrix.isExact() && areRows)
-            sums = (*matrix.block<double>(first, count) * direction).col(0);
-        else if (matrix.isExact())
-            sums = (matrix.block<double>(first, count)->transpose() * direction).col(0);
-        else if (areRows)
-            dotRows(*matrix.block<float>(first, count), x, sums);
+        const Eigen::Index first = strip * perStrip, count = std::min(perStrip, out.cols() - first);
+        if (!product.isOfRounded()) {
+            product.write(first, out.middleCols(first, count));
+            return Done{};
+        }
+        auto sums = out.reshaped().segment(first, count);
+        const auto tokens = matrix.block<float>(first, count);
+        if (matrix.vectors() == TokenMatrix::Vectors::Rows)
+            dotRows(*tokens, x, sums);
         else
-            dotColumns(*matrix.block<float>(first, count), x, sums);
+            dotColumns(*tokens, x, sums);
         return Done{};
     });
     if (!done)
         return done.error();
-    return RowVector<double>(out.transpose());
+    return RowVector<double>(out);
+}
+
+Result<Matrix<double>> timesTokens(const Matrix<double>& W, const TokenMatrix& matrix, const Task& task)
+{
+    const TokenProduct product(W, matrix);
+    Matrix<double> out(W.rows(), matrix.count());
+    const auto strips = static_cast<int>((out.cols() + tokenMatrixPerReading - 1) / tokenMatrixPerReading);
+    const auto done =
+        parallelFor(strips, Task{task.stop, {}, task.threads}, {}, [&](int strip) -> Result<Done> {
+            const Eigen::Index first = strip * tokenMatrixPerReading;
+            product.write(first, out.middleCols(first, std::min(tokenMatrixPerReading, out.cols() - first)));
+            return Done{};
+        });
+    if (!done)
+        return done.error();
+    return out;
 }
 
 template TokenBlock<float> TokenMatrix::block(Eigen::Index, Eigen::Index) const;

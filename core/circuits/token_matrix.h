@@ -2,9 +2,11 @@
 
 #include "core/base/matrix.h"
 #include "core/base/task.h"
+#include "core/model/processing.h"
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,6 +39,12 @@ private:
     View m_view;
 };
 
+/// Mean and lengths of the vectors of all tokens.
+struct TokenStatistics {
+    RowVector<double> mean;    ///< [d]
+    RowVector<double> lengths; ///< [tokens] Euclidean norms
+};
+
 /// A matrix with one vector of length d for each token of the vocabulary: E [tokens, d], or W_U [d, tokens]. It is held in memory, or
 /// read from the file a few tokens at a time, by several threads at once. A cheap handle.
 ///
@@ -53,6 +61,9 @@ public:
     TokenMatrix(Vectors are, Matrix<double> held); ///< Exact. Holds the rounded matrix besides.
     TokenMatrix(Vectors are, Eigen::Index count, Read<float> read);
     TokenMatrix(Vectors are, Eigen::Index count, Read<double> read); ///< Exact.
+    /// Adds a faster way to what dotTokens() and timesTokens() need. \param stored reads vectors as the file has them, [d, count]; each
+    /// vector of this matrix is end.factors ∘ stored − end.mean, which the two then do not round.
+    void setStored(StoredEnd end, Read<double> stored);
 
     Eigen::Index count() const { return m_count; } ///< Number of tokens.
     bool isEmpty() const { return m_count == 0; }
@@ -76,16 +87,25 @@ public:
     std::shared_ptr<const Matrix<Scalar>> columns() const;
     /// Returns the same in double if the matrix is exact, else an empty matrix.
     std::shared_ptr<const Matrix<double>> exactColumns() const;
+    /// Returns mean and lengths, which copies share: they are computed for the first that asks, then kept.
+    /// Errors: Cancelled.
+    Result<std::shared_ptr<const TokenStatistics>> statistics(const Task& task, std::string_view step) const;
     /// Returns the same with its matrix held. It is read by several threads.
     /// \param step name of the step in the progress
     /// Errors: Cancelled.
     Result<TokenMatrix> held(const Task& task, std::string_view step) const;
 
 private:
+    friend class TokenProduct;
+    bool isReadAsStored() const;
+    /// Calls `body` with the first of a few tokens and their vectors, [d, n], as m_stored reads them if it is used, else this matrix's.
+    template <typename Body>
+    void forEachStored(Eigen::Index first, Eigen::Index count, const Body& body) const;
     template <typename Scalar>
     const std::shared_ptr<const Matrix<Scalar>>& heldIn() const;
     template <typename Scalar>
     Matrix<Scalar> read(Eigen::Index first, Eigen::Index count) const;
+    Result<TokenStatistics> computeStatistics(const Task& task, std::string_view step) const;
     template <typename Scalar>
     Result<TokenMatrix> readWhole(const Task& task, std::string_view step) const;
 
@@ -95,6 +115,13 @@ private:
     std::shared_ptr<const Matrix<double>> m_exact;
     Read<float> m_read;
     Read<double> m_readExact;
+    Read<double> m_stored; // none, or with m_end
+    StoredEnd m_end;
+    struct Kept {
+        std::mutex mutex;
+        std::shared_ptr<const TokenStatistics> statistics;
+    };
+    std::shared_ptr<Kept> m_kept = std::make_shared<Kept>();
 };
 
 /// Returns E · W, [tokens, n], of vectors that are rows, and W · W_U, [n, tokens], of vectors that are columns, a block of tokens at a
@@ -109,5 +136,9 @@ Matrix<Scalar> timesColumns(const Matrix<Scalar>& W, const TokenMatrix& W_U);
 /// Errors: Cancelled.
 Result<RowVector<double>> dotTokens(const TokenMatrix& matrix, const RowVector<double>& x, const Task& task,
                                     std::string_view step);
+
+/// Returns W times the vector of every token, [n, tokens], by all threads and without progress. \param W [n, d]
+/// Errors: Cancelled.
+Result<Matrix<double>> timesTokens(const Matrix<double>& W, const TokenMatrix& matrix, const Task& task);
 
 } // namespace headwise

@@ -22,6 +22,17 @@ using Vectors = TokenMatrix::Vectors;
 // Where the matrices follow from what is stored direction by direction, they are read in half of the time: large models read them for
 // every question. Each number is still rounded once.
 
+/// Lets lines of a matrix that follows so be read as they are stored. \param which TensorKind::W_E or W_U
+TokenMatrix withStored(TokenMatrix matrix, const ProcessedWeights& weights, TensorKind which,
+                       const std::optional<StoredEnd>& end)
+{
+    if (end)
+        matrix.setStored(*end, [weights, which](Eigen::Index first, Eigen::Index count) {
+            return weights.original().readTokens<double>(which, first, count);
+        });
+    return matrix;
+}
+
 template <typename Scalar>
 TokenMatrix unembeddingOf(const ProcessedWeights& weights)
 {
@@ -29,7 +40,8 @@ TokenMatrix unembeddingOf(const ProcessedWeights& weights)
     Read read = [weights](Eigen::Index first, Eigen::Index count) {
         return weights.W_U<Scalar>(first, count);
     };
-    if (const auto end = weights.storedEnd(TensorKind::W_U)) {
+    const auto end = weights.storedEnd(TensorKind::W_U);
+    if (end) {
         read = [weights, end = *end](Eigen::Index first, Eigen::Index count) {
             Matrix<Scalar> out = weights.original().readColumns<Scalar>(TensorKind::W_U, first, count);
             for (Eigen::Index token = 0; token < count; ++token)
@@ -38,7 +50,8 @@ TokenMatrix unembeddingOf(const ProcessedWeights& weights)
             return out;
         };
     }
-    return {Vectors::Columns, weights.config().dVocabOut, std::move(read)};
+    return withStored({Vectors::Columns, weights.config().dVocabOut, std::move(read)}, weights,
+                      TensorKind::W_U, end);
 }
 
 /// Returns W_E of the weights in use.
@@ -49,7 +62,8 @@ TokenMatrix rawEmbeddingOf(const ProcessedWeights& weights)
     Read read = [weights](Eigen::Index first, Eigen::Index count) {
         return weights.W_E<Scalar>(first, count);
     };
-    if (const auto end = weights.storedEnd(TensorKind::W_E); end && !end->isStored()) {
+    const auto end = weights.storedEnd(TensorKind::W_E);
+    if (end && !end->isStored()) {
         read = [weights, factors = end->factors](Eigen::Index first, Eigen::Index count) {
             Matrix<Scalar> out = weights.original().readRows<Scalar>(TensorKind::W_E, first, count);
             for (Eigen::Index k = 0; k < out.cols(); ++k)
@@ -57,7 +71,8 @@ TokenMatrix rawEmbeddingOf(const ProcessedWeights& weights)
             return out;
         };
     }
-    return {Vectors::Rows, weights.config().dVocab, std::move(read)};
+    return withStored({Vectors::Rows, weights.config().dVocab, std::move(read)}, weights, TensorKind::W_E,
+                      end);
 }
 
 template <typename Scalar>
@@ -231,6 +246,12 @@ Result<Done> addGrams(TokenSide& side, const ProcessedWeights& weights, const Ta
         put(side.layer0EtE, side.layer0E, side.layer0E, "Gram matrix of layer 0");
     if (isSquare(side.layer0E))
         put(side.layer0UE, side.W_U, side.layer0E, "unembedding times layer 0");
+    for (const TokenMatrix* E : {&side.E, &side.layer0E}) { // so that no view waits for them later
+        if (!state)
+            return state;
+        if (const auto statistics = E->statistics(task, "mean token"); !statistics)
+            state = statistics.error();
+    }
     return state;
 }
 

@@ -171,11 +171,29 @@ Matrix<Scalar> ModelWeights::readColumns(TensorKind kind, Eigen::Index first, Ei
     return readBlock<Scalar>(kind, block);
 }
 
+template <typename Scalar>
+Matrix<Scalar> ModelWeights::readTokens(TensorKind end, Eigen::Index first, Eigen::Index count) const
+{
+    if (end == TensorKind::W_U)
+        return readColumns<Scalar>(end, first, count);
+    const TensorView* view = find(end, 0, 0);
+    assert(view && first >= 0 && first + count <= view->rows);
+    return readBlock<Scalar>(end,
+                             TensorView{.tensor = view->tensor,
+                                        .offset = view->offset + first * view->rowStride,
+                                        .rowStride = view->colStride,
+                                        .colStride = view->rowStride,
+                                        .rows = view->cols,
+                                        .cols = count});
+}
+
 template Matrix<float> ModelWeights::read(TensorKind, int, int) const;
 template Matrix<double> ModelWeights::read(TensorKind, int, int) const;
 template Matrix<float> ModelWeights::readRows(TensorKind, Eigen::Index, Eigen::Index) const;
 template Matrix<double> ModelWeights::readRows(TensorKind, Eigen::Index, Eigen::Index) const;
 template Matrix<float> ModelWeights::readColumns(TensorKind, Eigen::Index, Eigen::Index) const;
 template Matrix<double> ModelWeights::readColumns(TensorKind, Eigen::Index, Eigen::Index) const;
+template Matrix<float> ModelWeights::readTokens(TensorKind, Eigen::Index, Eigen::Index) const;
+template Matrix<double> ModelWeights::readTokens(TensorKind, Eigen::Index, Eigen::Index) const;
 
 } // namespace headwise

@@ -162,6 +162,10 @@ public:
     template <typename Scalar>
     Matrix<Scalar> readColumns(TensorKind kind, Eigen::Index first, Eigen::Index count) const;
 
+    /// Vectors [first, first + count) of the tokens of W_E or W_U, [d, count].
+    template <typename Scalar>
+    Matrix<Scalar> readTokens(TensorKind end, Eigen::Index first, Eigen::Index count) const;
+
 private:
     const TensorView* find(TensorKind kind, int layer, int head) const;
     /// W_Q, W_K or W_V of a head with a latent: rotated columns first, the gain of the latent's norm in between, d_head wide.

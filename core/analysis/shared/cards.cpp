@@ -40,13 +40,14 @@ Result<std::vector<std::string>> forEachLine(const AnalysisContext& context, con
             for (std::size_t i = 0; i < heads.size(); ++i)
                 X.row(static_cast<Eigen::Index>(i)) =
                     request.vector(heads[i], context.circuits.weights().head<double>(heads[i]));
-            const Matrix<double> lines = request.end == LineEnd::Outputs
-                ? timesColumns(X, tokens.W_U)
-                : Matrix<double>(rowsTimes<double>(tokens.embeddingOf(layer), X.transpose()).transpose());
+            const bool isOfOutputs = request.end == LineEnd::Outputs;
+            const auto lines = timesTokens(X, isOfOutputs ? tokens.W_U : tokens.embeddingOf(layer), task);
+            if (!lines)
+                return lines.error();
             for (std::size_t i = 0; i < heads.size(); ++i) {
                 if (task.cancelled())
                     return stopped();
-                const RowVector<double> line = lines.row(static_cast<Eigen::Index>(i));
+                const RowVector<double> line = lines->row(static_cast<Eigen::Index>(i));
                 if (line.allFinite()) {
                     request.use(heads[i], line);
                 } else {

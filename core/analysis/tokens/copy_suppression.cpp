@@ -131,30 +131,34 @@ private:
         m_squares.set(head, weights);
         const Matrix<double> rows =
             (tokens.embeddingOf(head.layer).of<double>(m_sample.ids) * weights.W_V).transpose();
-        const Matrix<double> cols = timesColumns(weights.W_O, tokens.W_U);
-        const auto outputs = entryRanks({rows, RankColumns(cols, m_sample.unused), m_sample.ids}, task);
+        const auto cols = timesTokens(weights.W_O, tokens.W_U, task);
+        if (!cols)
+            return cols.error();
+        const auto outputs = entryRanks({rows, RankColumns(*cols, m_sample.unused), m_sample.ids}, task);
         if (!outputs)
             return outputs.error();
         const Matrix<double> queries =
             (tokens.W_U.of<double>(m_sample.ids).transpose() * weights.W_Q).transpose();
-        const Matrix<double> keys = throughEmbedding(tokens, head.layer, weights.W_K);
-        const auto scores = entryRanks({queries, RankColumns(keys, m_sample.unused), m_sample.ids}, task);
+        const auto keys = timesTokens(weights.W_K.transpose(), tokens.embeddingOf(head.layer), task);
+        if (!keys)
+            return keys.error();
+        const auto scores = entryRanks({queries, RankColumns(*keys, m_sample.unused), m_sample.ids}, task);
         if (!scores)
             return scores.error();
-        if (!queries.isZero(0) && !keys.isZero(0)) {
+        if (!queries.isZero(0) && !keys->isZero(0)) {
             m_keyRank.set(head,
                           std::accumulate(scores->begin(), scores->end(), 0.0,
                                           [](double sum, const EntryRank& rank) { return sum + rank.above; })
                               / static_cast<double>(scores->size()));
             m_mass.set(head, meanMass(weights.W_Q, weights.W_K, head.layer));
         }
-        if (rows.isZero(0) || cols.isZero(0))
+        if (rows.isZero(0) || cols->isZero(0))
             return Done{};
         const auto isLowered = [](const EntryRank& rank) { return rank.below < mostLowered; };
         m_ovScore.set(head,
                       static_cast<double>(std::count_if(outputs->begin(), outputs->end(), isLowered))
                           / static_cast<double>(outputs->size()));
-        const Matrix<double> gram = cols * cols.transpose(); // [r, r]: ‖row‖² = z gram zᵀ
+        const Matrix<double> gram = *cols * cols->transpose(); // [r, r]: ‖row‖² = z gram zᵀ
         const RowVector<double> norms =
             rows.cwiseProduct(gram * rows).colwise().sum().cwiseMax(0).cwiseSqrt();
         list(head, *outputs, *scores, norms);

@@ -157,15 +157,17 @@ Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& samp
     const Matrix<double> x = tokens.embeddingOf(head.layer).of<double>(sample.ids);
     for (const bool isQk : {false, true}) {
         const Matrix<double> rows = (x * (isQk ? weights.W_Q : weights.W_V)).transpose();
-        const Matrix<double> cols =
-            isQk ? throughEmbedding(tokens, head.layer, weights.W_K) : timesColumns(weights.W_O, tokens.W_U);
-        const auto ranks = entryRanks({rows, RankColumns(cols, sample.unused), sample.ids}, task);
+        const auto cols = isQk ? timesTokens(weights.W_K.transpose(), tokens.embeddingOf(head.layer), task)
+                               : timesTokens(weights.W_O, tokens.W_U, task);
+        if (!cols)
+            return cols.error();
+        const auto ranks = entryRanks({rows, RankColumns(*cols, sample.unused), sample.ids}, task);
         if (!ranks)
             return ranks.error();
-        if (rows.isZero(0) || cols.isZero(0))
+        if (rows.isZero(0) || cols->isZero(0))
             continue; // scores of a zero circuit are NaN
         statistics[isQk ? 2 : 0].set(head, counts(*ranks, &EntryRank::above));
-        statistics[isQk ? 2 : 0].diagonal.set(head, centredDiagonal(rows, cols, sample));
+        statistics[isQk ? 2 : 0].diagonal.set(head, centredDiagonal(rows, *cols, sample));
         if (!isQk)
             statistics[1].set(head, counts(*ranks, &EntryRank::below));
     }

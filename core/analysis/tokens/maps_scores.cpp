@@ -32,11 +32,13 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
             for (RealNumbers* values : {&out.scores, &out.suppression})
                 std::ranges::fill(values->of(head), std::numeric_limits<double>::quiet_NaN());
             const Matrix<double> rows = (x * w.W_V).transpose();
-            const Matrix<double> cols = timesColumns(w.W_O, context.tokens->W_U);
-            if (!rows.allFinite() || !cols.allFinite() || rows.isZero(0) || cols.isZero(0))
+            const auto cols = timesTokens(w.W_O, context.tokens->W_U, task);
+            if (!cols)
+                return cols.error();
+            if (!rows.allFinite() || !cols->allFinite() || rows.isZero(0) || cols->isZero(0))
                 return Done{}; // NaN, as in by_head
             const auto ranks =
-                entryRanks({rows, RankColumns(cols, unused), questions.targets}, withoutProgress(task));
+                entryRanks({rows, RankColumns(*cols, unused), questions.targets}, withoutProgress(task));
             if (!ranks)
                 return ranks.error();
             for (std::size_t relation = 0; relation < questions.relations.size(); ++relation) {

@@ -178,12 +178,14 @@ private:
         return forEachHead(m_context, task, relationStep, [&](HeadId head) -> Result<Done> {
             const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
             const Matrix<double> rows = (sourceRows(head) * weights.W_V).transpose();
-            const Matrix<double> cols = timesColumns(weights.W_O, m_context.tokens->W_U);
+            const auto cols = timesTokens(weights.W_O, m_context.tokens->W_U, task);
+            if (!cols)
+                return cols.error();
             const auto ranks =
-                entryRanks({rows, RankColumns(cols, unused), m_questions.targets}, withoutProgress(task));
+                entryRanks({rows, RankColumns(*cols, unused), m_questions.targets}, withoutProgress(task));
             if (!ranks)
                 return ranks.error();
-            if (!rows.isZero(0) && !cols.isZero(0)) // scores of a zero circuit are NaN
+            if (!rows.isZero(0) && !cols->isZero(0)) // scores of a zero circuit are NaN
                 put(head, *ranks);
             return Done{};
         });

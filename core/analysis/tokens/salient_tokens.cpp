@@ -50,19 +50,6 @@ std::vector<ArraySpec> salientTokensArrays()
          "norms of rank 0 / null_norm, of E W_V W_O"}};
 }
 
-/// Returns ‖x‖ of every token, [V].
-RowVector<double> lengths(const TokenSide& tokens, int layer)
-{
-    constexpr Eigen::Index perBlock = 1024;
-    const TokenMatrix& E = tokens.embeddingOf(layer);
-    RowVector<double> out(E.count());
-    for (Eigen::Index first = 0; first < E.count(); first += perBlock) {
-        const Eigen::Index count = std::min(perBlock, E.count() - first);
-        out.segment(first, count) = E.block<double>(first, count)->rowwise().norm().transpose();
-    }
-    return out;
-}
-
 class SalientTokens {
 public:
     explicit SalientTokens(const AnalysisContext& context)
@@ -70,8 +57,6 @@ public:
         , m_config(context.circuits.config())
         , m_unusedOutputs(sizedMarks(context.options.unusedTokens, context.tokens->W_U.count()))
         , m_unused(sizedMarks(context.options.unusedTokens, context.tokens->E.count()))
-        , m_lengths(lengths(*context.tokens, 1))
-        , m_layer0Lengths(context.tokens->isLayer0Special(0) ? lengths(*context.tokens, 0) : m_lengths)
         , m_tokens(EntryLists::perHead(
               m_config, std::min<Eigen::Index>(salientTokensMostTokens, context.tokens->E.count())))
         , m_outputs(EntryLists::perHead(m_config, m_tokens.length(),
@@ -111,14 +96,17 @@ private:
         m_null.set(head,
                    std::sqrt(std::max(0.0, (weights.W_V.transpose() * weights.W_V).cwiseProduct(gram).sum())
                              / m_config.dModel));
-        const Matrix<double> z = throughEmbedding(tokens, head.layer, weights.W_V); // [r, V]
-        if (task.cancelled())
-            return stopped();
+        const auto projected = timesTokens(weights.W_V.transpose(), tokens.embeddingOf(head.layer), task);
+        if (!projected)
+            return projected.error();
+        const Matrix<double>& z = *projected; // [r, V]
         if (z.isZero(0) || weights.W_O.isZero(0))
             return Done{}; // a zero circuit has no order
-        const RowVector<double>& lengths = tokens.isLayer0Special(head.layer) ? m_layer0Lengths : m_lengths;
+        const auto statistics = tokens.embeddingOf(head.layer).statistics(withoutProgress(task), {});
+        if (!statistics)
+            return statistics.error();
         RowVector<double> norms = z.cwiseProduct(gram * z).colwise().sum().cwiseMax(0).cwiseSqrt();
-        norms.array() /= lengths.array();
+        norms.array() /= (*statistics)->lengths.array();
         for (double& norm : norms)
             norm = std::isfinite(norm) ? norm : -1; // a token without a vector: not listed
         std::vector<TokenEntry> top = ends(norms, static_cast<int>(m_tokens.length()), m_unused).top;
@@ -128,10 +116,11 @@ private:
         for (Eigen::Index i = 0; i < chosen.rows(); ++i)
             chosen.row(i) = z.col(top[static_cast<std::size_t>(i)].id).transpose();
         m_tokens.set(head, top);
-        const Matrix<double> logits =
-            timesColumns<double>(chosen * weights.W_O, tokens.W_U); // [tokens, V out]
+        const auto logits = timesTokens(chosen * weights.W_O, tokens.W_U, task); // [tokens, V out]
+        if (!logits)
+            return logits.error();
         for (std::size_t i = 0; i < top.size(); ++i) {
-            const RowVector<double> line = logits.row(static_cast<Eigen::Index>(i));
+            const RowVector<double> line = logits->row(static_cast<Eigen::Index>(i));
             m_outputs.set(head, ends(line, static_cast<int>(m_outputs.length()), m_unusedOutputs).top, i);
         }
         return Done{};
@@ -140,7 +129,6 @@ private:
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     std::vector<bool> m_unusedOutputs, m_unused;
-    RowVector<double> m_lengths, m_layer0Lengths; // [V]
     EntryLists m_tokens, m_outputs; // values: norms; [n_layers, n_heads, tokens, outputs] logits
     RealNumbers m_null;
 };

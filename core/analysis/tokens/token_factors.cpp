@@ -12,8 +12,6 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokenFactorsTokensPerBlock = 2048;
-
 std::string lower(std::string_view text)
 {
     std::string out(text);
@@ -56,17 +54,6 @@ std::vector<int> usedTokens(Eigen::Index count, const std::vector<bool>& unused)
 }
 
 } // namespace
-
-Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix<double>& W)
-{
-    const TokenMatrix& E = tokens.embeddingOf(layer);
-    Matrix<double> out(W.cols(), E.count());
-    for (Eigen::Index first = 0; first < E.count(); first += tokenFactorsTokensPerBlock) {
-        const Eigen::Index count = std::min(tokenFactorsTokensPerBlock, E.count() - first);
-        out.middleCols(first, count).noalias() = W.transpose() * E.block<double>(first, count)->transpose();
-    }
-    return out;
-}
 
 bool isUnusedToken(const std::vector<bool>& unused, int id)
 {

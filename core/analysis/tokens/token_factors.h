@@ -16,9 +16,6 @@ class Tokenizer;
 // Shared code of the analyses that apply heads to chosen tokens.
 // Everything is in double, from the unrounded token side if there is one.
 
-/// Returns (E W)ᵀ, [r, V], block by block. \param W [d, r]
-Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix<double>& W);
-
 /// Returns `unused` resized to the number of ids on a side of a circuit. Empty stays empty.
 std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count);
 /// Returns whether `id` is unused.

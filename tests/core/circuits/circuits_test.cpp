@@ -129,6 +129,9 @@ private slots:
             const Eigen::Index V = weights.config().dVocab, outputs = weights.config().dVocabOut;
             if (const auto end = weights.storedEnd(TensorKind::W_E)) {
                 const Matrix<double> stored = weights.original().readRows<double>(TensorKind::W_E, 0, V);
+                QVERIFY2(weights.original().readTokens<double>(TensorKind::W_E, 1, V - 2)
+                             == stored.middleRows(1, V - 2).transpose(),
+                         name.c_str());
                 QVERIFY2(test::isClose(weights.W_E<double>(0, V), stored * end->factors.asDiagonal(), 1e-13),
                          name.c_str());
                 embeddings.insert(name);

@@ -140,6 +140,10 @@ private slots:
         const auto line = dotTokens(matrix, W.col(1).transpose(), Task{}, "");
         QVERIFY(test::isOk(line));
         QVERIFY(test::isClose(line->transpose(), product.col(1), 1e-14));
+        const auto statistics = matrix.statistics(Task{}, "");
+        QVERIFY(test::isOk(statistics));
+        QVERIFY(test::isClose((*statistics)->mean.transpose(), whole.colwise().mean().transpose(), 1e-13));
+        QVERIFY(test::isClose((*statistics)->lengths.transpose(), whole.rowwise().norm(), 1e-14));
         const auto held = matrix.held(Task{}, "");
         QVERIFY(test::isOk(held));
         QVERIFY(held->isHeld() && held->isExact() == isExact);
@@ -152,6 +156,54 @@ private slots:
         QVERIFY(none.isEmpty());
         QCOMPARE(none.whole<float>()->size(), Eigen::Index(0));
         QVERIFY(test::isOk(none.held(Task{}, "")));
+        const auto statistics = none.statistics(Task{}, "");
+        QVERIFY(test::isOk(statistics));
+        QCOMPARE((*statistics)->lengths.size(), Eigen::Index(0));
+    }
+
+    void statisticsAreComputedOnce()
+    {
+        const TokenMatrix matrix = formOf(Vectors::Rows, Precision::F32, false);
+        std::stop_source stop;
+        stop.request_stop();
+        Task cancelled;
+        cancelled.stop = stop.get_token();
+        const auto none = matrix.statistics(cancelled, "");
+        QVERIFY(!none && none.error().code == ErrorCode::Cancelled);
+        const TokenMatrix copy = matrix;
+        const auto first = copy.statistics(Task{}, "");
+        QVERIFY(test::isOk(first));
+        QCOMPARE(matrix.statistics(cancelled, "").value(), first.value()); // nothing to cancel
+    }
+
+    void linesAreReadAsTheFileHasThem_data()
+    {
+        QTest::addColumn<Vectors>("are");
+        QTest::newRow("rows") << Vectors::Rows;
+        QTest::newRow("columns") << Vectors::Columns;
+    }
+    void linesAreReadAsTheFileHasThem()
+    {
+        QFETCH(const Vectors, are);
+        const Eigen::Vector3d factors(2, -3, 0.5), mean(1, 10, 100);
+        const Matrix<double> whole =
+            (rowsOf(0, tokens) * factors.asDiagonal()).rowwise() - mean.transpose(); // [tokens, d]
+        TokenMatrix matrix(are, tokens, TokenMatrix::Read<float>([&](Eigen::Index first, Eigen::Index count) {
+                               const Matrix<float> rows = whole.middleRows(first, count).cast<float>();
+                               return are == Vectors::Rows ? rows : Matrix<float>(rows.transpose());
+                           }));
+        const RowVector<double> x = Eigen::RowVector3d(1, 0.25, -4);
+        const Eigen::VectorXd expected = whole * x.transpose();
+        const auto rounded = dotTokens(matrix, x, Task{}, "");
+        QVERIFY(test::isOk(rounded));
+        QVERIFY(test::isClose(rounded->transpose(), expected, 1e-6));
+        QVERIFY(!test::isClose(rounded->transpose(), expected, 1e-12));
+        matrix.setStored({factors, mean}, [](Eigen::Index first, Eigen::Index count) -> Matrix<double> {
+            return rowsOf(first, count).transpose();
+        });
+        const auto line = dotTokens(matrix, x, Task{}, "");
+        QVERIFY(test::isOk(line));
+        QVERIFY(test::isClose(line->transpose(), expected, 1e-12));
     }
 
     /// A large vocabulary is read from the file wherever an analysis asks for it.
