@@ -91,16 +91,6 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, int layer, const
     return scores;
 }
 
-RowVector<double> meanToken(const TokenMatrix& E)
-{
-    constexpr Eigen::Index perBlock = 2048; // tokens
-    RowVector<double> sum =
-        RowVector<double>::Zero(E.block<float>(0, std::min<Eigen::Index>(1, E.count()))->cols());
-    for (Eigen::Index first = 0; first < E.count(); first += perBlock)
-        sum += E.block<double>(first, std::min(perBlock, E.count() - first))->colwise().sum();
-    return sum / static_cast<double>(E.count());
-}
-
 PositionKernel positionKernel(const Matrix<double>& scores)
 {
     const Eigen::Index n = scores.rows();

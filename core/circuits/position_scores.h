@@ -38,9 +38,6 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, con
 RowVector<double> offsetScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
                                const RowVector<double>& mean, Eigen::Index n);
 
-/// Returns x̄, the mean row of an embedding [V, d].
-RowVector<double> meanToken(const TokenMatrix& E);
-
 /// k(Δ), Δ = 0 … n − 1: the mean of the scores along each diagonal, both plain and after subtracting every query's mean
 /// over j ≤ i; and the (population) deviation of either along the diagonal.
 struct PositionKernel {

@@ -54,9 +54,9 @@ struct Residuals {
     RowVector<double> tokenOfLayer0, tokenOfLater; // x̄ of the tokens that layer 0 and the later layers read
     Matrix<Scalar> unembedEmbedOfLayer0, unembedEmbedOfLater; // [d, d], atUnitNorm; empty unless square
 
-    explicit Residuals(const AnalysisContext& context)
-        : tokenOfLayer0(meanToken(context.tokens->embeddingOf(0)))
-        , tokenOfLater(meanToken(context.tokens->E))
+    Residuals(const AnalysisContext& context, RowVector<double> meanOfLayer0, RowVector<double> meanOfLater)
+        : tokenOfLayer0(std::move(meanOfLayer0))
+        , tokenOfLater(std::move(meanOfLater))
     {
         const ModelConfig& config = context.circuits.config();
         if (config.positional == Positional::Learned)
@@ -147,7 +147,11 @@ Result<Done> drawPairs(std::vector<Draw>& draws, const AnalysisContext& context,
     }
     if (earlier.empty() || later.empty())
         return Done{};
-    const Residuals<Scalar> residuals(context);
+    const auto ofLayer0 = context.tokens->embeddingOf(0).statistics(withoutProgress(task), {});
+    const auto ofLater = context.tokens->E.statistics(withoutProgress(task), {});
+    if (!ofLayer0 || !ofLater)
+        return ofLayer0 ? ofLater.error() : ofLayer0.error();
+    const Residuals<Scalar> residuals(context, (*ofLayer0)->mean, (*ofLater)->mean);
     return parallelFor(static_cast<int>(draws.size()), task, "random pairs", [&](int i) -> Result<Done> {
         // Every draw has its own generator, so the number of threads does not change the results.
         RandomOrder random(context.options.inputs.seed * inductionNullDraws + static_cast<std::uint64_t>(i));

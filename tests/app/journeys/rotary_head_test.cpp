@@ -83,8 +83,8 @@ private slots:
             const double expected = isBaseline ? found.unaligned(m) : found.energy(m);
             QVERIFY2(reads(numberAfter(words, QStringLiteral(")")), expected), qPrintable(words));
         }
-        const RowVector<double> kernel =
-            offsetScores(circuits.weights(), {0, 0}, meanToken(matrices->embeddingOf(0)), 64);
+        const RowVector<double> mean = matrices->embeddingOf(0).whole<double>()->colwise().mean();
+        const RowVector<double> kernel = offsetScores(circuits.weights(), {0, 0}, mean, 64);
         auto* here = journey.named<LineChart>(QStringLiteral("Mean score by offset"));
         QVERIFY(reads(numberAfter(point(here, 0, 40), QStringLiteral("Δ = 40")), kernel(40)));
         journey.openTab(QStringLiteral("Overview"));

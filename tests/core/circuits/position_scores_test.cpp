@@ -106,17 +106,6 @@ private slots:
         const double inWindow = 2 * std::exp(-1.5) / two;
         QVERIFY(std::abs(previousTokenScore(byOffset, 2, sink) - inWindow / 2) < 1e-12);
     }
-
-    void theMeanTokenIsTheMeanRow()
-    {
-        Matrix<float> E(2, 3);
-        E << 1, 2, 3, //
-            3, 6, -3;
-        const RowVector<double> mean = meanToken(TokenMatrix(TokenMatrix::Vectors::Rows, E));
-        QCOMPARE(mean(0), 2.0);
-        QCOMPARE(mean(1), 4.0);
-        QCOMPARE(mean(2), 0.0);
-    }
 };
 
 HEADWISE_TEST(PositionScoresTest)

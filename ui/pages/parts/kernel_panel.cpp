@@ -15,8 +15,8 @@
 
 namespace headwise::ui {
 
-std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
-                                   Eigen::Index n)
+Result<std::vector<double>> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
+                                           Eigen::Index n, const Task& task)
 {
     const ProcessedWeights& weights = circuits.weights();
     if (weights.config().positional == Positional::Learned) {
@@ -25,10 +25,15 @@ std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* to
         byOffset.resize((byOffset.size() + 1) / 2); // Large offsets have few pairs to average.
         return byOffset;
     }
-    const RowVector<double> scores = weights.config().hasDistanceBias()
-        ? RowVector<double>(distanceScores(weights, head, n).row(0))
-        : offsetScores(weights, head, meanToken(tokens->embeddingOf(head.layer)), n);
-    return {scores.begin(), scores.end()};
+    const auto listed = [](const RowVector<double>& scores) {
+        return std::vector<double>(scores.begin(), scores.end());
+    };
+    if (weights.config().hasDistanceBias())
+        return listed(distanceScores(weights, head, n).row(0));
+    const auto statistics = tokens->embeddingOf(head.layer).statistics(task, "tokens");
+    if (!statistics)
+        return statistics.error();
+    return listed(offsetScores(weights, head, (*statistics)->mean, n));
 }
 
 std::vector<ConfigField> kernelFields()
@@ -138,9 +143,8 @@ void KernelPanel::recompute()
     const Eigen::Index n = std::min(circuits->config().nCtx, longestKernel);
     m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->model()->circuits(),
-                           [circuits, tokens, head = workspace()->selection()->head(),
-                            n](const Task&) -> Result<std::vector<double>> {
-                               return scoresByOffset(*circuits, tokens.get(), head, n);
+                           [circuits, tokens, head = workspace()->selection()->head(), n](const Task& task) {
+                               return scoresByOffset(*circuits, tokens.get(), head, n, task);
                            }),
                 [this](const Result<std::vector<double>>& found) {
                     if (!found)

@@ -26,8 +26,9 @@ private:
 /// Returns s(Δ), Δ = 0 … n − 1. For learned positions it is the mean over queries up to half of n, after subtracting
 /// every query's mean; for rotary positions, the score of the mean token with itself; else the bias that the head adds by distance.
 /// \param tokens only for rotary positions
-std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
-                                   Eigen::Index n);
+/// Errors: Cancelled.
+Result<std::vector<double>> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
+                                           Eigen::Index n, const Task& task);
 
 /// A line of scores by offset, with the analyses' name; and its arrays.
 /// \param deviations around the scores, drawn as a band; empty: none

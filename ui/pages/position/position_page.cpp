@@ -73,15 +73,18 @@ struct PositionPage::Answer {
     RotaryEnergies energies;
 };
 
-PositionPage::Answer PositionPage::answerTo(const Question& question)
+Result<PositionPage::Answer> PositionPage::answerTo(const Question& question, const Task& task)
 {
     const Circuits& circuits = *question.circuits;
     const ModelConfig& config = circuits.config();
     const HeadId head = question.head;
     Answer answer;
     if (isRotary(config)) {
-        answer.byOffset = scoresByOffset(circuits, question.tokens.get(), head,
-                                         std::min<Eigen::Index>(config.nCtx, longestKernel));
+        auto scores = scoresByOffset(circuits, question.tokens.get(), head,
+                                     std::min<Eigen::Index>(config.nCtx, longestKernel), task);
+        if (!scores)
+            return scores.error();
+        answer.byOffset = std::move(scores).value();
         answer.frequencies = rotaryFrequencies(config.rotaryOf(head.layer));
         answer.energies = rotaryEnergies(circuits.weights(), head);
         return answer;
@@ -213,7 +216,7 @@ void PositionPage::recompute()
     m_map->setPending(true);
     m_job.start(tr("Positions of %1").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->model()->circuits(),
-                           [question](const Task&) -> Result<Answer> { return answerTo(question); }),
+                           [question](const Task& task) { return answerTo(question, task); }),
                 [this](const Result<Answer>& answer) {
                     if (answer)
                         showAnswer(*answer);

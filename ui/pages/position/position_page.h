@@ -31,7 +31,7 @@ public:
 private:
     struct Answer;
     struct Question;
-    static Answer answerTo(const Question& question);
+    static Result<Answer> answerTo(const Question& question, const Task& task);
     void recompute() override;
     void showAnswer(const Answer& answer);
     QWidget* createMap();

@@ -39,8 +39,8 @@ struct RotaryTerms::Answer {
     std::array<RotaryKernel, 2> kernels;
     std::array<std::vector<double>, 2> scores; // by offset
 
-    static std::shared_ptr<const Answer> of(const Circuits& circuits, const TokenSide& tokens, HeadId head,
-                                            int token)
+    static Result<std::shared_ptr<const Answer>> of(const Circuits& circuits, const TokenSide& tokens,
+                                                    HeadId head, int token, const Task& task)
     {
         const ModelConfig& config = circuits.config();
         Answer answer{.head = head,
@@ -51,7 +51,10 @@ struct RotaryTerms::Answer {
                       .scores = {}};
         answer.hasContent = answer.rotary.dim < config.dHead;
         const TokenMatrix& E = tokens.embeddingOf(head.layer);
-        const RowVector<double> mean = meanToken(E);
+        const auto statistics = E.statistics(task, "tokens");
+        if (!statistics)
+            return statistics.error();
+        const RowVector<double>& mean = (*statistics)->mean;
         const RowVector<double> row = E.vector(token);
         answer.kernels = {rotaryKernel(circuits.weights(), head, mean, mean),
                           rotaryKernel(circuits.weights(), head, row, mean)};
@@ -127,10 +130,10 @@ void RotaryTerms::recompute()
     m_job.start(tr("Scores of %1 by frequency").arg(text(head)),
                 aboutModel(circuits,
                            [circuits, tokens, head,
-                            token = workspace()->selection()->token()](const Task&) -> Result<Found> {
+                            token = workspace()->selection()->token()](const Task& task) -> Result<Found> {
                                if (token >= tokens->embeddingOf(head.layer).count())
                                    return Error{ErrorCode::InvalidArgument, "The token has no row in E."};
-                               return Answer::of(*circuits, *tokens, head, token);
+                               return Answer::of(*circuits, *tokens, head, token, task);
                            }),
                 [this](const Result<Found>& found) {
                     if (!found)

@@ -57,8 +57,9 @@ private slots:
         const auto* line = opened.find<LineChart>(QStringLiteral("Score by offset"));
         QTRY_VERIFY(opened.workspace.model()->tokens());
         const auto& circuits = *opened.workspace.model()->circuits();
-        const RowVector<double> expected = offsetScores(
-            circuits.weights(), {1, 2}, meanToken(opened.workspace.model()->tokens()->embeddingOf(1)), 10);
+        const RowVector<double> mean =
+            opened.workspace.model()->tokens()->embeddingOf(1).whole<double>()->colwise().mean();
+        const RowVector<double> expected = offsetScores(circuits.weights(), {1, 2}, mean, 10);
         // The head shown before has another score.
         QTRY_VERIFY(line->series().size() == 2 && isNear(line->series()[0].points[3].y(), expected(3)));
         for (const int offset : {0, 3, 9}) {
