@@ -91,6 +91,9 @@ private:
     QHash<Job*, QElapsedTimer> m_clocks;
 };
 
+/// How long work waits that nobody asked for, so that what the user did ask for has the cores first.
+inline constexpr std::chrono::milliseconds pauseBeforeExtras{250};
+
 /// Waits until no job is running, after the window has closed. Returns false if one still is.
 bool waitForJobs(std::chrono::milliseconds patience);
 

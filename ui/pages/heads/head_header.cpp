@@ -117,7 +117,7 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     m_scores->installEventFilter(this);
     layout->setStretchFactor(m_scores, 1);
     m_nearestPause.setSingleShot(true);
-    m_nearestPause.setInterval(std::chrono::milliseconds(100));
+    m_nearestPause.setInterval(pauseBeforeExtras);
     connect(&m_nearestPause, &QTimer::timeout, this, &HeadHeader::findNearest);
     connect(workspace->model(), &OpenModel::opened, this, &HeadHeader::refresh);
     connect(workspace->selection(), &Selection::headChanged, this, &HeadHeader::refresh);

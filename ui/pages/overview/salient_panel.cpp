@@ -17,15 +17,13 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <chrono>
 
 namespace headwise::ui {
 
 namespace {
 
 constexpr const char* analysisId = "salient_tokens";
-constexpr std::size_t mostKnown = 24;           // heads, half a megabyte each
-constexpr std::chrono::milliseconds pause{250}; // lets the rest of the overview use the cores first
+constexpr std::size_t mostKnown = 24; // heads, half a megabyte each
 
 /// Returns a head's part of one of the analysis' arrays; none if it is absent.
 std::optional<ArrayPart> partOf(const ResultSet& results, const char* name, HeadId head)
@@ -85,7 +83,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_fill, 0, Qt::AlignHCenter | Qt::AlignTop);
     layout->addWidget(m_table, 1);
     m_pause.setSingleShot(true);
-    m_pause.setInterval(pause);
+    m_pause.setInterval(pauseBeforeExtras);
     connect(&m_pause, &QTimer::timeout, this, &SalientPanel::ask);
     for (const auto signal : {&OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
         connect(workspace->model(), signal, this,
