@@ -329,7 +329,7 @@ public:
     TokenProduct(const Matrix<double>& W, const TokenMatrix& matrix)
         : m_matrix(matrix)
         , m_isStored(matrix.isReadAsStored())
-        , m_W(m_isStored ? Matrix<double>(W * matrix.m_end.factors.asDiagonal()) : W)
+        , m_left(m_isStored ? Matrix<double>(W * matrix.m_end.factors.asDiagonal()) : W)
     {
         if (m_isStored)
             m_shift = W * matrix.m_end.mean;
@@ -343,10 +343,10 @@ public:
     {
         m_matrix.forEachStored(first, out.cols(), [&](Eigen::Index at, const auto& tokens) {
             auto part = out.middleCols(at - first, tokens.cols());
-            if (m_W.rows() == 1)
-                part.row(0).noalias() = m_W.row(0) * tokens; // by BLAS' product with a vector
+            if (m_left.rows() == 1)
+                part.row(0).noalias() = m_left.row(0) * tokens; // by BLAS' product with a vector
             else
-                part.noalias() = m_W * tokens;
+                part.noalias() = m_left * tokens;
             if (m_isStored)
                 part.colwise() -= m_shift;
         });
@@ -355,7 +355,7 @@ public:
 private:
     const TokenMatrix& m_matrix;
     bool m_isStored;
-    Matrix<double> m_W;
+    Matrix<double> m_left;
     Eigen::VectorXd m_shift; // [n], of stored vectors
 };
 
