@@ -75,20 +75,24 @@ Result<Reflected> reflected(Matrix<double> m)
     return out;
 }
 
-/// Leaves m · triangle⁻¹ in m, or triangle⁻¹ · m.
-void divide(CBLAS_SIDE side, const Matrix<double>& triangle, Matrix<double>& m)
+/// A product with an upper triangle or with its inverse, in the place of a matrix.
+using TriangularProduct = decltype(cblas_dtrsm);
+
+void apply(TriangularProduct& product, CBLAS_SIDE side, const Matrix<double>& triangle, Matrix<double>& m)
 {
-    cblas_dtrsm(CblasColMajor, side, CblasUpper, CblasNoTrans, CblasNonUnit, lapackSize(m.rows()),
-                lapackSize(m.cols()), 1, triangle.data(), lapackSize(triangle.rows()), m.data(),
-                lapackSize(m.rows()));
+    product(CblasColMajor, side, CblasUpper, CblasNoTrans, CblasNonUnit, lapackSize(m.rows()),
+            lapackSize(m.cols()), 1, triangle.data(), lapackSize(triangle.rows()), m.data(),
+            lapackSize(m.rows()));
 }
 
-/// Replaces a Gram matrix by its upper Cholesky factor. \returns false if rounding left a pivot that is not positive
-bool takeRoot(Matrix<double>& gram)
+/// Replaces a Gram matrix by its upper Cholesky factor. \returns false if a pivot is not positive, or below `least` of what stood in its place
+bool takeRoot(Matrix<double>& gram, double least)
 {
+    const Eigen::VectorXd squares = gram.diagonal();
     gram.triangularView<Eigen::StrictlyLower>().setZero();
     const lapack_int size = lapackSize(gram.rows());
-    return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, gram.data(), size) == 0;
+    return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, gram.data(), size) == 0
+        && (gram.diagonal().array().square() >= least * squares.array()).all();
 }
 
 /// m = near · correction⁻¹ · R, near · correction⁻¹ having orthonormal columns.
@@ -99,27 +103,30 @@ struct CholeskyQr {
 };
 
 /// QR by two Cholesky decompositions of Gram matrices, at a dgemm's speed where reflections are bound by memory. The first leaves
-/// columns whose products are those of the identity within cond²·ε, the second corrects them to ε. Nothing is returned if the
-/// columns are too dependent (cond beyond 10⁷, whatever their lengths) or a square leaves the range of double.
+/// columns whose products are those of the identity within cond²·ε, the second corrects them to ε. Takes `m`; returns nothing, and `m` is
+/// what it was but for rounding, if the columns are too dependent (cond beyond 10⁷, whatever their lengths) or a square leaves the range
+/// of double.
 /// Source: Yamamoto et al. 2015, "Roundoff error analysis of the CholeskyQR2 algorithm".
-std::optional<CholeskyQr> choleskyQr(const Matrix<double>& m)
+std::optional<CholeskyQr> choleskyQr(Matrix<double>& m)
 {
     constexpr double least = 1e-270, most = 1e300, allowed = 0.01;
+    constexpr double leastPivot = 1e-15; // of a column's square: a cond of 10⁷ leaves 1e-14
     if (m.cols() == 0 || m.rows() < 2 * m.cols())
         return std::nullopt;
     Matrix<double> first = columnGram(m);
     const auto squares = first.diagonal().array();
-    if (!(squares >= least && squares <= most).all() || !takeRoot(first)) // also where one is NaN
+    if (!(squares >= least && squares <= most).all() || !takeRoot(first, leastPivot)) // also where one is NaN
         return std::nullopt;
-    Matrix<double> near = m;
-    divide(CblasRight, first, near);
-    Matrix<double> second = columnGram(near);
+    apply(cblas_dtrsm, CblasRight, first, m);
+    Matrix<double> second = columnGram(m);
     const double off = (second - Matrix<double>::Identity(m.cols(), m.cols())).cwiseAbs().maxCoeff();
-    if (!(off < allowed) || !takeRoot(second))
+    if (!(off < allowed) || !takeRoot(second, leastPivot)) {
+        apply(cblas_dtrmm, CblasRight, first, m);
         return std::nullopt;
+    }
     Matrix<double> R = second * first;
     R.triangularView<Eigen::StrictlyLower>().setZero();
-    return CholeskyQr{std::move(near), std::move(second), std::move(R)};
+    return CholeskyQr{std::move(m), std::move(second), std::move(R)};
 }
 
 /// An orthonormal factor that has not been formed yet, and R.
@@ -133,7 +140,7 @@ struct LateQr {
     {
         if (!fast)
             return slow.Q * m;
-        divide(CblasLeft, fast->correction, m);
+        apply(cblas_dtrsm, CblasLeft, fast->correction, m);
         return fast->near * m;
     }
 };
@@ -183,7 +190,7 @@ Matrix<double> rowGram(const Matrix<double>& m)
 Result<ThinQr> thinQr(Matrix<double> m)
 {
     if (auto fast = choleskyQr(m)) {
-        divide(CblasRight, fast->correction, fast->near);
+        apply(cblas_dtrsm, CblasRight, fast->correction, fast->near);
         return ThinQr{std::move(fast->near), std::move(fast->R)};
     }
     return reflectedQr(std::move(m));
@@ -290,6 +297,12 @@ Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram)
     const lapack_int size = lapackSize(gram.rows());
     if (size == 0 || gram.diagonal().maxCoeff() <= 0)
         return Matrix<double>(0, gram.cols());
+    constexpr double leastPivot =
+        1e-10; // of the largest diagonal entry: far above what rounding leaves of a zero
+    const double largest = gram.diagonal().maxCoeff();
+    Matrix<double> root = gram;
+    if (takeRoot(root, 0) && root.diagonal().array().square().minCoeff() >= leastPivot * largest)
+        return root;
     std::vector<lapack_int> pivot(static_cast<std::size_t>(size));
     lapack_int rank = 0;
     const lapack_int info =

@@ -54,9 +54,10 @@ struct SymmetricEigen {
 /// m = vectors diag(values) vectorsᵀ of a symmetric matrix; only its lower triangle is read. (dsyevd)
 Result<SymmetricEigen> symmetricEigen(Matrix<double> m);
 
-/// Returns F [rank, n] with gram = Fᵀ F for a symmetric positive semidefinite [n, n] matrix of any rank. (dpstrf)
+/// Returns F [rank, n] with gram = Fᵀ F for a symmetric positive semidefinite [n, n] matrix of any rank. (dpotrf, dpstrf)
 ///
-/// Cholesky with complete pivoting: it stops when the largest remaining pivot falls below n·ε·(largest diagonal entry).
+/// Cholesky; if a pivot falls below 1e-10 of the largest diagonal entry, with complete pivoting, which stops when the largest remaining pivot
+/// falls below n·ε of that entry.
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §10.3.
 Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram);
 
