@@ -24,36 +24,37 @@ namespace {
 // Each side is divided by its circuit's norm, so that the norm of the product is the score (product_norms.h). Permuting cyclically inside the
 // norm would be shorter and wrong (Elhage et al. 2021, correction).
 
-/// R_outer · inner / ‖outer · inner‖, [r, d]: the circuit with its orthonormal outer factor dropped.
-/// \param outer [d, r] \param inner [r, d]
-Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<double>& inner)
+/// inner · Rᵀ / ‖inner · Rᵀ‖, [d, r], with outer = Q R: the circuit inner · outerᵀ without the orthonormal factor Q.
+/// \param inner [d, r] \param outer [d, r]
+Result<Matrix<double>> collapsed(const Matrix<double>& inner, const Matrix<double>& outer)
 {
     const auto R = triangularFactor(outer);
     if (!R)
         return R.error();
     Matrix<double> out = Matrix<double>::Zero(inner.rows(), inner.cols()); // R has min(d, r) rows
-    out.topRows(R->rows()).noalias() = *R * inner;
+    out.leftCols(R->rows()).noalias() = inner * R->transpose();
     out /= out.norm(); // 0/0: NaN, as a zero circuit's scores are
     return out;
 }
 
 /// The same in float32: a root of outerᵀ outer, which costs a third of R, and a product in float32. Where the product is so much
 /// smaller than its factors that a score would lose digits, the one in double, rounded.
-Result<Matrix<float>> collapsedFast(const Matrix<double>& outer, const Matrix<double>& inner)
+Result<Matrix<float>> collapsedFast(const Matrix<double>& inner, const Matrix<double>& outer)
 {
-    constexpr double least = 1e-3; // ‖outer · inner‖² / (‖outer‖² ‖inner‖²), 1/r for random factors
+    constexpr double least = 1e-3; // ‖inner · Rᵀ‖² / (‖inner‖² ‖R‖²), 1/r for random factors
     if (const auto root = semidefiniteFactor(columnGram(outer))) { // not where a square leaves double's range
-        const Matrix<float> left = (*root / root->norm()).cast<float>();
-        const Matrix<float> right = (inner / inner.norm()).cast<float>();
-        Matrix<float> out = Matrix<float>::Zero(inner.rows(), inner.cols());
-        out.topRows(left.rows()).noalias() = left * right;
+        const Matrix<float> left = (inner * (1 / inner.norm())).cast<float>();
+        const Matrix<float> right = (*root / root->norm()).cast<float>();
+        Matrix<float> out(inner.rows(), inner.cols());
+        out.leftCols(right.rows()).noalias() = left * right.transpose();
+        out.rightCols(out.cols() - right.rows()).setZero();
         const double share = out.cast<double>().squaredNorm();
         if (share >= least) {
-            out /= static_cast<float>(std::sqrt(share));
+            out *= static_cast<float>(1 / std::sqrt(share));
             return out;
         }
     }
-    const auto exact = collapsed(outer, inner);
+    const auto exact = collapsed(inner, outer);
     if (!exact)
         return exact.error();
     return Matrix<float>(exact->cast<float>());
@@ -214,23 +215,28 @@ std::vector<ArraySpec> compositionArrays()
     return all;
 }
 
-/// The side of a head that meets another, [r, d]: of a later head in a mode, or what an earlier one writes (no mode).
+/// The side of a head that meets another: of a later head in a mode, or what an earlier one writes (no mode).
+/// \param W_Ot the transpose of W_O, [d, r]
 template <typename Scalar>
-Result<Matrix<Scalar>> sideOf(const HeadWeights<double>& head, std::optional<Mode> mode)
+Result<Strips<Scalar>> sideOf(const HeadWeights<double>& head, const Matrix<double>& W_Ot,
+                              std::optional<Mode> mode)
 {
-    const auto of = [](const Matrix<double>& outer, const Matrix<double>& inner) {
-        if constexpr (std::is_same_v<Scalar, float>)
-            return collapsedFast(outer, inner);
-        else
-            return collapsed(outer, inner);
+    const auto of = [](const Matrix<double>& inner, const Matrix<double>& outer) {
+        const auto side = [&] {
+            if constexpr (std::is_same_v<Scalar, float>)
+                return collapsedFast(inner, outer);
+            else
+                return collapsed(inner, outer);
+        }();
+        return side ? Result(Strips<Scalar>(*side)) : side.error();
     };
     if (!mode)
-        return of(head.W_V, head.W_O);
+        return of(W_Ot, head.W_V);
     if (*mode == Mode::Q) // W_Q W_Kᵀ
-        return of(head.W_K, head.W_Q.transpose());
+        return of(head.W_Q, head.W_K);
     if (*mode == Mode::K) // its transpose
-        return of(head.W_Q, head.W_K.transpose());
-    return of(head.W_O.transpose(), head.W_V.transpose());
+        return of(head.W_K, head.W_Q);
+    return of(head.W_V, W_Ot);
 }
 
 template <typename Scalar>
@@ -267,23 +273,24 @@ public:
 
 private:
     /// Computes the sides of heads in some modes, head by head; NaN for weights that are not finite.
-    Result<std::vector<Matrix<Scalar>>> sides(const std::vector<HeadId>& heads,
+    Result<std::vector<Strips<Scalar>>> sides(const std::vector<HeadId>& heads,
                                               const std::vector<std::optional<Mode>>& modes, HeadParts parts,
                                               std::string_view step)
     {
-        std::vector<Matrix<Scalar>> out(heads.size() * modes.size());
+        std::vector<Strips<Scalar>> out(heads.size() * modes.size());
         const auto done =
             parallelFor(static_cast<int>(heads.size()), m_task, step, [&](int i) -> Result<Done> {
                 const auto at = static_cast<std::size_t>(i);
                 const auto weights = m_context.circuits.weights().template head<double>(heads[at], parts);
+                const Matrix<double> W_Ot = weights.W_O.transpose();
                 for (std::size_t mode = 0; mode < modes.size(); ++mode) {
-                    auto side = sideOf<Scalar>(weights, modes[mode]);
+                    auto side = sideOf<Scalar>(weights, W_Ot, modes[mode]);
                     if (!side && side.error().code != ErrorCode::Corrupt)
                         return side.error();
                     out[at * modes.size() + mode] = side
                         ? *std::move(side)
-                        : Matrix<Scalar>::Constant(m_config.dHead, m_config.dModel,
-                                                   std::numeric_limits<Scalar>::quiet_NaN());
+                        : Strips<Scalar>(Matrix<Scalar>::Constant(m_config.dModel, m_config.dHead,
+                                                                  std::numeric_limits<Scalar>::quiet_NaN()));
                 }
                 return Done{};
             });
@@ -293,7 +300,7 @@ private:
     }
 
     /// Computes the scores of all earlier heads with the heads of some layers.
-    Result<Done> runLayers(const std::vector<Matrix<Scalar>>& writing, int first, int end)
+    Result<Done> runLayers(const std::vector<Strips<Scalar>>& writing, int first, int end)
     {
         std::vector<HeadId> later;
         std::vector<int> reach;

@@ -13,11 +13,11 @@ struct ThinCase {
     std::vector<Matrix<double>> left, right;
     std::vector<int> reach;
 
-    static std::vector<Matrix<float>> rounded(const std::vector<Matrix<double>>& sides)
+    static std::vector<Strips<float>> rounded(const std::vector<Matrix<double>>& sides)
     {
-        std::vector<Matrix<float>> out;
+        std::vector<Strips<float>> out;
         for (const Matrix<double>& side : sides)
-            out.push_back(side.cast<float>());
+            out.emplace_back(side.transpose().cast<float>());
         return out;
     }
     Matrix<double> norms(NormRoute route, int threads = 1) const
