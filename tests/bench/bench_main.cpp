@@ -66,6 +66,8 @@ int summary(const std::vector<bench::Figure>& figures, const std::map<std::strin
         slow += isSlow ? 1 : 0;
         std::printf("%-42s %10.4f %10.4f %8.2f %8.2f%s\n", figure.name.c_str(), found->second, figure.floor,
                     ratio, figure.bound, isSlow ? "  TOO SLOW" : "");
+        if (figure.leftOut)
+            std::printf("%-42s %.0f %% of the products left out\n", "", 100 * *figure.leftOut);
         std::printf("%-42s floor = %s%s\n", "", figure.floorFormula.c_str(),
                     figure.seconds > 0
                         ? (", promised in " + std::to_string(figure.seconds).substr(0, 4) + " s").c_str()

@@ -32,6 +32,8 @@ struct Figure {
     double seconds = 0;
     std::function<void()> run;
     std::function<double()> measured = {}; ///< Replaces `run` and returns the seconds that count.
+    std::shared_ptr<const double> leftOut =
+        {}; ///< Share of the products that the last run left out; null: not a scan.
 };
 
 std::vector<Figure> figures(const Subject& subject, const Limits& limits);

@@ -128,6 +128,28 @@ struct LineRanking::Doubts {
     std::vector<std::vector<Doubt>> first, rest;
 };
 
+/// The groups of the other side that have ends, as a tile of own lines meets them.
+struct LineRanking::OtherScales {
+    Eigen::VectorXf units, errors;
+
+    OtherScales(const RoundedLines& others, const LineScale& own, Eigen::Index groups, Eigen::Index inner)
+        : units(groups)
+        , errors(groups)
+    {
+        for (Eigen::Index group = 0; group < groups; ++group) {
+            units(group) = others.scale(group).unit;
+            errors(group) = errorOf(own, others.scale(group), inner);
+        }
+    }
+
+    /// Lower bounds of the ends of a line. \param ends of the line
+    Eigen::VectorXf lower(const float* ends, int sign) const
+    {
+        const Eigen::Map<const Eigen::ArrayXf> all(ends, units.size());
+        return (static_cast<float>(sign) * all - errors.array()) * units.array();
+    }
+};
+
 LineRanking::LineRanking(const ScanLines& own, const ScanLines& other, std::function<double(int, int)> exact)
     : m_own(own)
     , m_other(other)
@@ -168,30 +190,55 @@ double LineRanking::groupsInDoubt(const LineEnds& own, int k) const
     return count / static_cast<double>(open.size());
 }
 
+Eigen::Index LineRanking::groupsNeeded(const LineEnds& own, int k) const
+{
+    const RoundedLines& ownLines = m_own.rounded(own.kernel.isOfBytes);
+    const RoundedLines& others = m_other.rounded(own.kernel.isOfBytes);
+    const Eigen::VectorXf noSpread = Eigen::VectorXf::Zero(own.groups);
+    Eigen::Index needed = 0;
+    for (Eigen::Index i = 0; i < own.tiles; ++i) {
+        const LineScale& scale = ownLines.scale(m_own.groupOf(own.firstTile + i));
+        const OtherScales scales(others, scale, own.groups, m_own.inner());
+        float least = std::numeric_limits<float>::infinity(); // that all lines of the tile reach k times
+        const auto count = static_cast<Eigen::Index>(m_own.idsOf(own.firstTile + i).size());
+        for (Eigen::Index line = i * tileLines; line < i * tileLines + count; ++line) {
+            const Eigen::VectorXf lower = scales.lower(own.ends + line * m_other.stride(), own.sign);
+            least = std::min(least, LineKeys(lower, noSpread).reachedBy(static_cast<std::size_t>(k)));
+        }
+        const auto reaches = [&](Eigen::Index group) {
+            const LineScale& other = others.scale(group);
+            return (scale.norm * other.norm + errorOf(scale, other, m_own.inner())) * other.unit >= least;
+        };
+        Eigen::Index end = m_other.groups();
+        while (end > needed && !reaches(end - 1))
+            --end;
+        needed = std::max(needed, end);
+    }
+    return needed;
+}
+
 LineRanking::Doubts LineRanking::choose(const LineEnds& own, int k, std::vector<Open>& open) const
 {
     const RoundedLines& ownLines = m_own.rounded(own.kernel.isOfBytes);
     const RoundedLines& others = m_other.rounded(own.kernel.isOfBytes);
-    const Eigen::Index groups = m_other.groups();
+    const Eigen::Index groups = own.groups;
     Doubts doubts;
     doubts.first.resize(static_cast<std::size_t>(groups));
     doubts.rest.resize(static_cast<std::size_t>(groups));
-    Eigen::VectorXf units(groups), errors(groups), spread(groups), lower;
+    Eigen::VectorXf spread(groups);
     for (Eigen::Index i = 0; i < own.tiles; ++i) {
         const Eigen::Index ownGroup = m_own.groupOf(own.firstTile + i);
         const LineScale& scale = ownLines.scale(ownGroup);
+        const OtherScales scales(others, scale, groups, m_own.inner());
         float widest = 0;
         for (Eigen::Index group = groups - 1; group >= 0; --group) {
-            units(group) = others.scale(group).unit;
-            errors(group) = errorOf(scale, others.scale(group), m_own.inner());
-            widest = std::max(widest, 2 * errors(group) * units(group));
+            widest = std::max(widest, 2 * scales.errors(group) * scales.units(group));
             spread(group) = widest;
         }
         const float toPairs = scale.unit / m_own.pairs().scale(ownGroup).unit;
         const auto count = static_cast<Eigen::Index>(m_own.idsOf(own.firstTile + i).size());
         for (Eigen::Index line = i * tileLines; line < i * tileLines + count; ++line) {
-            const Eigen::Map<const Eigen::ArrayXf> ends(own.ends + line * m_other.stride(), groups);
-            lower = (static_cast<float>(own.sign) * ends - errors.array()) * units.array();
+            const Eigen::VectorXf lower = scales.lower(own.ends + line * m_other.stride(), own.sign);
             const LineKeys keys(lower, spread);
             const float reached = keys.reachedBy(static_cast<std::size_t>(k));
             keys.forEachThatMayReach(reached, [&](Eigen::Index group) {

@@ -16,12 +16,13 @@ struct RankedLists {
     std::vector<double>& values; ///< [lines, k] entries of the circuit.
 };
 
-/// The ends of the lines of some tiles in each group of the other side.
+/// The ends of the lines of some tiles in the first groups of the other side; no other group holds one of the first k entries.
 struct LineEnds {
     Eigen::Index firstTile, tiles;
     const float* ends;        ///< From line after line, ScanLines::stride() of the other side apart.
     int sign;                 ///< 1: the largest, −1: the smallest.
     const ScanKernel& kernel; ///< It took the ends.
+    Eigen::Index groups;      ///< How many have ends.
 };
 
 /// Ranks the entries of lines by the ends of each line in the groups of the other side.
@@ -40,11 +41,16 @@ public:
     /// Returns how many groups have to be multiplied again per line, on average.
     double groupsInDoubt(const LineEnds& own, int k) const;
 
+    /// Returns how many groups of the other side, from the first on, can hold one of the first k entries of these lines: the rest is too
+    /// short, because an entry is at most the product of the lengths of its two lines. Here `own` may have the ends of fewer groups.
+    Eigen::Index groupsNeeded(const LineEnds& own, int k) const;
+
 private:
     struct Candidate;
     struct Open;
     struct Doubt;
     struct Doubts;
+    struct OtherScales;
 
     Doubts choose(const LineEnds& own, int k, std::vector<Open>& open) const;
     static float reachedBy(std::vector<Candidate>& candidates, int k);

@@ -20,6 +20,7 @@ struct RowEnds {
     std::vector<double> lowestValues; ///< [rows, k]
     std::vector<int> columnIds; ///< [cols, k] rows of the largest of each column, likewise; may be empty.
     std::vector<double> columnValues; ///< [cols, k]
+    double skipped = 0;               ///< Share of the products that were too short to be multiplied.
 };
 
 /// Extends marks of tokens, which may be shorter than a side of a circuit, to all of its lines; past the end all are left
@@ -44,8 +45,9 @@ struct RowScan {
     const ScanKernel* kernel = nullptr; ///< One of scanKernels(); null: the fastest.
 };
 
-/// Finds the ends of every row, and those of the columns in the same pass. It multiplies tile by tile, in whole numbers to which each
-/// side is rounded, and keeps the ends of each row and column in a tile. The numbers are bytes where the processor multiplies these
+/// Finds the ends of every row, and those of the columns in the same pass. It multiplies tile by tile, the longest lines of both sides first,
+/// in whole numbers to which each side is rounded, and keeps the ends of each row and column in a tile. Where lengths differ enough, tiles whose
+/// lines are too short to reach an end (|x·y| ≤ ‖x‖ ‖y‖) are left out. The numbers are bytes where the processor multiplies these
 /// faster, otherwise of 16 bits. What rounding takes from each line bounds how far it moves an entry. Tiles that can hold one of the first
 /// k by this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by `exact`. The answer is that of
 /// a brute-force double product.

@@ -307,6 +307,49 @@ private slots:
         QVERIFY(agreesWithBruteForce(given));
     }
 
+    void tilesTooShortToReachAnEndAreLeftOut_data()
+    {
+        QTest::addColumn<double>("spread"); // of the logarithms of lengths
+        QTest::addColumn<int>("k");
+        QTest::addColumn<double>("columnBytes");
+        QTest::addColumn<bool>("isSkipped");
+        QTest::newRow("alike") << 0.0 << 2 << 256e6 << false;
+        QTest::newRow("spread") << 1.0 << 1 << 256e6 << true;
+        QTest::newRow("spread, more ends") << 1.5 << 3 << 256e6 << true;
+        QTest::newRow("spread, rows in groups") << 1.5 << 1 << 20000.0 << true;
+        QTest::newRow("spread far") << 6.0 << 2 << 256e6 << true;
+    }
+    void tilesTooShortToReachAnEndAreLeftOut()
+    {
+        QFETCH(double, spread);
+        QFETCH(int, k);
+        QFETCH(double, columnBytes);
+        QFETCH(bool, isSkipped);
+        ScanCase given{normalNumbers(3, 900, 31),
+                       normalNumbers(3, 800, 32),
+                       {},
+                       {},
+                       k,
+                       ScanEnds::BothAndColumns,
+                       columnBytes};
+        const auto stretch = [spread](Matrix<double>& lines, unsigned seed) {
+            const Matrix<double> exponents = normalNumbers(1, static_cast<int>(lines.cols()), seed);
+            lines.colwise().normalize();
+            lines.array().rowwise() *= (spread * exponents.row(0).array()).exp();
+            lines.middleCols(100, 50) = lines.middleCols(700, 50); // ties, some of them the longest
+        };
+        stretch(given.rows, 33);
+        stretch(given.cols, 34);
+        for (const ScanEnds ends : {ScanEnds::Largest, ScanEnds::Both, ScanEnds::BothAndColumns}) {
+            given.ends = ends;
+            QVERIFY(agreesWithBruteForce(given));
+            const auto found = given.scan();
+            QVERIFY(test::isOk(found));
+            QCOMPARE(found->skipped > 0.1, isSkipped);
+            QVERIFY(found->skipped < 1);
+        }
+    }
+
     void linesThatBytesCannotTellApartAreRankedExactly()
     {
         const Matrix<double> cols = Matrix<double>::Ones(5, 2500)
