@@ -373,7 +373,7 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     const double operations = *std::ranges::min_element(routes);
     const double reading = readingBytes(config, options, layersAtOnce(config, options));
     // Sides are thin and in double, a Gram matrix's tiles are products over d_head, and pairs are as fast as sgemm.
-    constexpr double sideSpeed = 0.47, tileSpeed = 1.75, pairSpeed = 3.2, productSpeed = 2.5;
+    constexpr double sideSpeed = 0.55, tileSpeed = 2.4, pairSpeed = 3.2, productSpeed = 2.5;
     const double ofSides = pairs.sides() * 6 * r * r * d;
     const double ofTiles =
         pairs.route(config) == NormRoute::Grams ? gramOperations(0, pairs.sides(), r, d) : 0;

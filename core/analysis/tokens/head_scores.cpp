@@ -152,7 +152,7 @@ struct EigenvalueWork {
     }
 };
 
-constexpr double eigenvalueSpeed = 0.74;
+constexpr double eigenvalueSpeed = 0.62;
 
 AnalysisCost matchingCost(const ModelConfig& config, const AnalysisOptions& options)
 {
