@@ -84,9 +84,13 @@ public:
     /// Returns whether some pair has this head first (last).
     bool hasEarlier(HeadId head) const
     {
-        return isAsked(head) || (m_oneEnd && isAnyAsked(head.layer + 1, layers()));
+        return head.layer + 1 < layers()
+            && (isAsked(head) || (m_oneEnd && isAnyAsked(head.layer + 1, layers())));
     }
-    bool hasLater(HeadId head) const { return isAsked(head) || (m_oneEnd && isAnyAsked(0, head.layer)); }
+    bool hasLater(HeadId head) const
+    {
+        return head.layer > 0 && (isAsked(head) || (m_oneEnd && isAnyAsked(0, head.layer)));
+    }
     /// Returns whether this shard computes the pairs with this later head.
     bool isOwn(HeadId later) const
     {
@@ -249,7 +253,7 @@ public:
         , m_pairs(m_config, context.options)
         , m_scores(modeNames.size(), RealNumbers::perPair(m_config))
     {
-        for (int layer = 0; layer + 1 < m_config.nLayers; ++layer) {
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
             for (int head = 0; head < m_config.nHeads; ++head) {
                 if (m_pairs.hasEarlier({layer, head}))
                     m_earlier.push_back({layer, head});
