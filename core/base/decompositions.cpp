@@ -8,6 +8,7 @@
 #include <cassert>
 #include <optional>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace headwise {
@@ -103,26 +104,25 @@ struct CholeskyQr {
 };
 
 /// QR by two Cholesky decompositions of Gram matrices, at a dgemm's speed where reflections are bound by memory. The first leaves
-/// columns whose products are those of the identity within cond²·ε, the second corrects them to ε. Takes `m`; returns nothing, and `m` is
-/// what it was but for rounding, if the columns are too dependent (cond beyond 10⁷, whatever their lengths) or a square leaves the range
-/// of double.
+/// columns whose products are those of the identity within cond²·ε, the second corrects them to ε. Gives `m` back, changed only by
+/// rounding, if the columns are too dependent (cond beyond 10⁷, whatever their lengths) or a square leaves the range of double.
 /// Source: Yamamoto et al. 2015, "Roundoff error analysis of the CholeskyQR2 algorithm".
-std::optional<CholeskyQr> choleskyQr(Matrix<double>& m)
+std::variant<CholeskyQr, Matrix<double>> choleskyQr(Matrix<double> m)
 {
     constexpr double least = 1e-270, most = 1e300, allowed = 0.01;
     constexpr double leastPivot = 1e-15; // of a column's square: a cond of 10⁷ leaves 1e-14
     if (m.cols() == 0 || m.rows() < 2 * m.cols())
-        return std::nullopt;
+        return m;
     Matrix<double> first = columnGram(m);
     const auto squares = first.diagonal().array();
     if (!(squares >= least && squares <= most).all() || !takeRoot(first, leastPivot)) // also where one is NaN
-        return std::nullopt;
+        return m;
     apply(cblas_dtrsm, CblasRight, first, m);
     Matrix<double> second = columnGram(m);
     const double off = (second - Matrix<double>::Identity(m.cols(), m.cols())).cwiseAbs().maxCoeff();
     if (!(off < allowed) || !takeRoot(second, leastPivot)) {
         apply(cblas_dtrmm, CblasRight, first, m);
-        return std::nullopt;
+        return m;
     }
     Matrix<double> R = second * first;
     R.triangularView<Eigen::StrictlyLower>().setZero();
@@ -165,14 +165,13 @@ Result<ThinQr> reflectedQr(Matrix<double> m)
 
 Result<LateQr> lateQr(Matrix<double> m)
 {
-    LateQr qr{choleskyQr(m), {}};
-    if (qr.fast)
-        return qr;
-    auto slow = reflectedQr(std::move(m));
+    auto tried = choleskyQr(std::move(m));
+    if (auto* const fast = std::get_if<CholeskyQr>(&tried))
+        return LateQr{std::move(*fast), {}};
+    auto slow = reflectedQr(std::get<Matrix<double>>(std::move(tried)));
     if (!slow)
         return slow.error();
-    qr.slow = *std::move(slow);
-    return qr;
+    return LateQr{std::nullopt, *std::move(slow)};
 }
 
 } // namespace
@@ -189,18 +188,20 @@ Matrix<double> rowGram(const Matrix<double>& m)
 
 Result<ThinQr> thinQr(Matrix<double> m)
 {
-    if (auto fast = choleskyQr(m)) {
+    auto tried = choleskyQr(std::move(m));
+    if (auto* const fast = std::get_if<CholeskyQr>(&tried)) {
         apply(cblas_dtrsm, CblasRight, fast->correction, fast->near);
         return ThinQr{std::move(fast->near), std::move(fast->R)};
     }
-    return reflectedQr(std::move(m));
+    return reflectedQr(std::get<Matrix<double>>(std::move(tried)));
 }
 
 Result<Matrix<double>> triangularFactor(Matrix<double> m)
 {
-    if (auto fast = choleskyQr(m))
+    auto tried = choleskyQr(std::move(m));
+    if (auto* const fast = std::get_if<CholeskyQr>(&tried))
         return std::move(fast->R);
-    const auto slow = reflected(std::move(m));
+    const auto slow = reflected(std::get<Matrix<double>>(std::move(tried)));
     if (!slow)
         return slow.error();
     return slow->R();
