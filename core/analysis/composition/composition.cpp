@@ -67,6 +67,7 @@ public:
     AskedPairs(const ModelConfig& config, const AnalysisOptions& options)
         : m_nHeads(static_cast<std::size_t>(config.nHeads))
         , m_oneEnd(options.oneEndIsEnough)
+        , m_isFloat32(options.precision == Precision::F32)
         , m_isAsked(static_cast<std::size_t>(config.nLayers) * m_nHeads, false)
         , m_inLayer(static_cast<std::size_t>(config.nLayers), 0)
         , m_share(options.share)
@@ -139,10 +140,11 @@ public:
         }
         return {count() * 3 * 2 * r * r * d, gramOperations(meetings, earlier + later, r, d)};
     }
+    /// Returns the route with fewer operations; float64 has one.
     NormRoute route(const ModelConfig& config) const
     {
         const auto [products, grams] = operations(config);
-        return grams < products ? NormRoute::Grams : NormRoute::Products;
+        return m_isFloat32 && grams < products ? NormRoute::Grams : NormRoute::Products;
     }
 
 private:
@@ -160,6 +162,7 @@ private:
 
     std::size_t m_nHeads;
     bool m_oneEnd;
+    bool m_isFloat32;
     std::vector<bool> m_isAsked;
     std::vector<double> m_inLayer; // how many are asked for
     std::optional<std::vector<HeadId>> m_share;
@@ -176,8 +179,7 @@ double sideBytes(const ModelConfig& config, const AnalysisOptions& options)
 double readingBytes(const ModelConfig& config, const AnalysisOptions& options, int layers)
 {
     const double later = 3.0 * layers * config.nHeads;
-    const bool isByGrams =
-        options.precision == Precision::F32 && AskedPairs(config, options).route(config) == NormRoute::Grams;
+    const bool isByGrams = AskedPairs(config, options).route(config) == NormRoute::Grams;
     return 3 * layers * sideBytes(config, options)
         + (isByGrams ? gramBytes(config.nLayers * config.nHeads, later, config.dModel) : 0);
 }
@@ -373,19 +375,19 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     const double d = config.dModel;
     const AskedPairs pairs(config, options);
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    const auto routes = pairs.operations(config);
-    const double operations = *std::ranges::min_element(routes);
+    const bool isByGrams = pairs.route(config) == NormRoute::Grams;
+    const double operations = pairs.operations(config)[isByGrams ? 1 : 0];
     const double reading = readingBytes(config, options, layersAtOnce(config, options));
     // Sides are thin and in double, a Gram matrix's tiles are products over d_head, and pairs are as fast as sgemm.
     constexpr double sideSpeed = 0.55, tileSpeed = 2.4, pairSpeed = 3.2, productSpeed = 2.5;
     const double ofSides = pairs.sides() * 6 * r * r * d;
-    const double ofTiles =
-        pairs.route(config) == NormRoute::Grams ? gramOperations(0, pairs.sides(), r, d) : 0;
+    const double ofTiles = isByGrams ? gramOperations(0, pairs.sides(), r, d) : 0;
     const double ofPairs = operations - ofTiles;
     const double flops = ofSides + operations;
     const double work =
-        ofSides / sideSpeed + ofTiles / tileSpeed + ofPairs / (ofTiles > 0 ? pairSpeed : productSpeed);
-    return {flops, 3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading, flops / work};
+        ofSides / sideSpeed + ofTiles / tileSpeed + ofPairs / (isByGrams ? pairSpeed : productSpeed);
+    const double speed = work > 0 ? flops / work : 1; // no pair in a single layer
+    return {flops, 3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading, speed};
 }
 
 std::vector<Picture> compositionPictures()

@@ -1,5 +1,6 @@
 #include "core/base/machine_rates.h"
 #include "core/base/memory.h"
+#include "core/runs/plan.h"
 #include "core/runs/queue.h"
 #include "tests/support/address_space_limit.h"
 #include "tests/support/analysed.h"
@@ -68,6 +69,36 @@ private slots:
         QVERIFY(estimate.work != estimate.flops); // they do not run equally fast
         QCOMPARE(estimate.longestWork, composition.work());
         QVERIFY(!estimateRun(std::span(chosen).subspan(2), config, options).longest);
+    }
+
+    // A model may leave an analysis with nothing to do, composition with one layer for example.
+    void everyCostIsANumber_data()
+    {
+        QTest::addColumn<int>("layers");
+        QTest::addColumn<int>("heads");
+        QTest::newRow("one layer, one head") << 1 << 1;
+        QTest::newRow("one layer") << 1 << 12;
+        QTest::newRow("GPT-2 small") << 12 << 12;
+    }
+    void everyCostIsANumber()
+    {
+        QFETCH(const int, layers);
+        QFETCH(const int, heads);
+        ModelConfig config = gpt2Small();
+        config.nLayers = layers;
+        config.nHeads = config.nKvHeads = heads;
+        for (const Precision precision : {Precision::F32, Precision::F64}) {
+            AnalysisOptions options;
+            options.precision = precision;
+            for (const Analysis* analysis : everything()) {
+                if (!whyLeftOut(*analysis, config, options).empty())
+                    continue;
+                const AnalysisCost cost = analysis->cost(config, options);
+                QVERIFY2(std::isfinite(cost.flops) && std::isfinite(cost.bytes) && std::isfinite(cost.work()),
+                         analysis->id.data());
+                QVERIFY2(cost.flops >= 0 && cost.bytes >= 0 && cost.work() >= 0, analysis->id.data());
+            }
+        }
     }
 
     void everythingOnGpt2SmallIsSaidToTakeLongBecauseOfTheTables()
