@@ -2,30 +2,9 @@
 
 #include "core/analysis/selected_heads.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace headwise {
-
-namespace {
-
-constexpr Eigen::Index tokenRowsTokensPerBlock = 4096;
-
-Result<RowVector<double>> meanRow(const TokenMatrix& E, const Task& task)
-{
-    RowVector<double> sum;
-    for (Eigen::Index first = 0; first < E.count(); first += tokenRowsTokensPerBlock) {
-        if (task.cancelled())
-            return stopped();
-        const auto rows = E.block<double>(first, std::min(tokenRowsTokensPerBlock, E.count() - first));
-        if (first == 0)
-            sum = RowVector<double>::Zero(rows->cols());
-        sum += rows->colwise().sum();
-    }
-    return RowVector<double>(sum / static_cast<double>(E.count()));
-}
-
-} // namespace
 
 Result<std::shared_ptr<const TokenSide>> embeddingsOf(const AnalysisContext& context, const Task& task)
 {
@@ -41,15 +20,13 @@ Result<std::shared_ptr<const TokenSide>> embeddingsOf(const AnalysisContext& con
 
 Result<MeanTokens> meanTokens(const TokenSide& tokens, const Task& task)
 {
-    const auto later = meanRow(tokens.E, task);
-    if (!later)
-        return later.error();
-    if (!tokens.isLayer0Special(0))
-        return MeanTokens{*later, *later};
-    const auto layer0 = meanRow(tokens.layer0E, task);
+    const auto layer0 = tokens.embeddingOf(0).statistics(withoutProgress(task), "mean token");
     if (!layer0)
         return layer0.error();
-    return MeanTokens{*layer0, *later};
+    const auto later = tokens.E.statistics(withoutProgress(task), "mean token");
+    if (!later)
+        return later.error();
+    return MeanTokens{(*layer0)->mean, (*later)->mean};
 }
 
 } // namespace headwise
