@@ -30,7 +30,7 @@ constexpr std::string_view analyzeFooter =
     "Results so far are kept in SESSION.h5.partial until the session is written: the same command resumes a killed\nrun where it stopped.\n"
     "An existing SESSION.h5 keeps its notes, bookmarks, view and other results; an analysis computed again "
     "replaces\nits earlier numbers. A session of another model, or computed with other processing, --embedding or --precision,\nis refused; --replace starts over.\n"
-    "--shard 2/8 computes the second of eight parts of a run, each its own process, on any machine; headwise merge\njoins them. spectra, ranks, eigenvalues, copying, matching, composition, tables and singular_tokens are split by\n"
+    "--shard 2/8 computes the second of eight parts of a run, each its own process, on any machine; headwise merge\njoins them. spectra, ranks, eigenvalues, copying, matching, previous_token, composition, tables and singular_tokens\nare split by "
     "heads (composition by the later head of a pair); one part computes each other analysis whole,\nand every part computes the baselines of the split ones. The copies of --self-contained are in part 1. Every part needs the same options.\n"
     "It cannot be combined with --one-end, whose pairs belong to no single head.\n"
     "mpirun -n 8 headwise analyze MODEL -o SESSION.h5 does both in one command, if Headwise was built where Open MPI is\ninstalled; srun --mpi=pmix too. The processes of a machine share its cores, and all must see the output's folder. If one ends\nearly, all do, and the same command resumes from their parts, SESSION.h5.rank-2-of-8.partial. It writes one session.\n"

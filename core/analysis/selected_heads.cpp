@@ -6,7 +6,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 
 namespace headwise {
@@ -72,20 +71,6 @@ std::vector<HeadId> ownHeads(const ModelConfig& config, const AnalysisOptions& o
             return std::find(share->begin(), share->end(), head) == share->end();
         });
     return heads;
-}
-
-Result<Done> forOtherHeads(const AnalysisContext& context, const Task& task,
-                           const std::function<Result<Done>(HeadId)>& body)
-{
-    const ModelConfig& config = context.circuits.config();
-    const std::vector<HeadId> own = ownHeads(config, context.options);
-    const std::vector<HeadId> all = selectedHeads(config, context.options);
-    std::vector<HeadId> others;
-    std::set_difference(all.begin(), all.end(), own.begin(), own.end(), std::back_inserter(others));
-    if (others.empty())
-        return Done{};
-    return parallelFor(static_cast<int>(others.size()), withoutProgress(task), "heads of other shards",
-                       [&](int i) { return body(others[static_cast<std::size_t>(i)]); });
 }
 
 std::shared_ptr<SharedSpectra> spectraOf(const AnalysisContext& context)

@@ -19,11 +19,6 @@ std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptio
 /// Returns the selected heads that this process computes: those of its shard, by default all selected ones.
 std::vector<HeadId> ownHeads(const ModelConfig& config, const AnalysisOptions& options);
 
-/// Runs `body` in parallel for the selected heads that other shards compute, for statistics over all heads.
-/// Errors: those of `body`; Cancelled.
-Result<Done> forOtherHeads(const AnalysisContext& context, const Task& task,
-                           const std::function<Result<Done>(HeadId)>& body);
-
 /// Returns the spectra that the analyses of a run share, or new ones where the context has none.
 std::shared_ptr<SharedSpectra> spectraOf(const AnalysisContext& context);
 

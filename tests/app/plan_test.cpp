@@ -61,13 +61,13 @@ private slots:
     void theTableSaysWhatIsNotSplit()
     {
         const CommandRun run =
-            headwise({"plan", HEADWISE_DEMO_MODEL, "--analyses", "composition,previous_token,attention"});
+            headwise({"plan", HEADWISE_DEMO_MODEL, "--analyses", "composition,norms,attention"});
         QVERIFY2(run.exitCode == 0, run.err);
         for (const QByteArray& line : run.out.split('\n')) {
             QVERIFY2(!line.startsWith("composition") || line.contains("split by heads"), line);
-            QVERIFY2(!line.startsWith("previous_token") || line.contains("whole on one"), line);
+            QVERIFY2(!line.startsWith("norms") || line.contains("whole on one"), line);
         }
-        for (const char* part : {"\ncomposition ", "\nprevious_token ", "\nopening, token side ", "\ntotal ",
+        for (const char* part : {"\ncomposition ", "\nnorms ", "\nopening, token side ", "\ntotal ",
                                  "\n   64   ", "It needs a prompt"})
             QVERIFY2(run.out.contains(part), run.out);
     }

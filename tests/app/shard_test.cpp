@@ -126,7 +126,7 @@ private slots:
 private:
     static QStringList chosen()
     {
-        return {"--analyses", "spectra,copying,composition,previous_token,tables"};
+        return {"--analyses", "spectra,copying,composition,previous_token,norms,tables"};
     }
     QString part(int i) const { return m_folder.filePath("part" + QString::number(i) + ".h5"); }
     CommandRun run(const QStringList& arguments) const { return runHeadwise(arguments, m_folder.path()); }

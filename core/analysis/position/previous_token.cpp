@@ -116,6 +116,8 @@ Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scor
     });
     if (!done)
         return done.error();
+    if (const auto others = squares.addOtherHeads(context, task); !others)
+        return others.error();
     const auto nulls = previousTokenNulls(context, squares, isLayer0Alone, scoreOf, task);
     if (!nulls)
         return nulls.error();
@@ -207,7 +209,8 @@ Analysis previousTokenAnalysis()
             .arrays = previousTokenArrays(),
             .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
                                  ConfigField::Context}},
-            .pictures = previousTokenPictures()};
+            .pictures = previousTokenPictures(),
+            .isSplit = true};
 }
 
 } // namespace headwise

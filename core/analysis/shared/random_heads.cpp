@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -93,6 +94,21 @@ void EntrySquares::set(HeadId head, const HeadWeights<double>& weights)
     const std::array factors{&weights.W_Q, &weights.W_K, &weights.W_V, &weights.W_O};
     for (std::size_t i = 0; i < factors.size(); ++i)
         m_means[i].set(head, factors[i]->squaredNorm() / static_cast<double>(factors[i]->size()));
+}
+
+Result<Done> EntrySquares::addOtherHeads(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const std::vector<HeadId> own = ownHeads(config, context.options);
+    const std::vector<HeadId> all = selectedHeads(config, context.options);
+    std::vector<HeadId> others;
+    std::ranges::set_difference(all, own, std::back_inserter(others));
+    return parallelFor(static_cast<int>(others.size()), withoutProgress(task), "heads of other shards",
+                       [&](int i) -> Result<Done> {
+                           const HeadId head = others[static_cast<std::size_t>(i)];
+                           set(head, context.circuits.weights().head<double>(head));
+                           return Done{};
+                       });
 }
 
 double EntrySquares::scaleOf(CircuitKind kind) const

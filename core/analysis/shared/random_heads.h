@@ -46,6 +46,8 @@ public:
     explicit EntrySquares(const ModelConfig& config);
 
     void set(HeadId head, const HeadWeights<double>& weights); ///< From any thread, each head once.
+    /// Adds the selected heads that other shards compute. Errors: Cancelled.
+    Result<Done> addOtherHeads(const AnalysisContext& context, const Task& task);
     double of(Factor factor) const { return m_means[static_cast<std::size_t>(factor)].value(); }
     /// Returns √(left mean square · right mean square): the scale for a product of factors with unit entries.
     double scaleOf(CircuitKind kind) const;

@@ -92,11 +92,7 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
     });
     if (!done)
         return done.error();
-    const auto others = forOtherHeads(context, task, [&](HeadId head) -> Result<Done> {
-        squares.set(head, context.circuits.weights().head<double>(head));
-        return Done{};
-    });
-    if (!others)
+    if (const auto others = squares.addOtherHeads(context, task); !others)
         return others.error();
     Results results = resultsOf(context, spectraArrays());
     results.warn(*done);

@@ -170,7 +170,7 @@ private slots:
 
     void thereMayBeMoreShardsThanHeads()
     {
-        const Chosen chosen = *parseAnalyses("spectra,tables,previous_token");
+        const Chosen chosen = *parseAnalyses("spectra,tables,previous_token,norms");
         const Session single = wholeSession(m_circuits, chosen, {});
         const auto merged = mergedOf(partsOf(m_circuits, chosen, {}, 8));
         QVERIFY(isOk(merged));
@@ -226,7 +226,7 @@ private slots:
 
     void partsThatDoNotBelongTogetherAreRefused()
     {
-        const Chosen chosen = *parseAnalyses("copying,previous_token");
+        const Chosen chosen = *parseAnalyses("copying,norms");
         const std::vector<Session> parts = partsOf(m_circuits, chosen, {}, 3);
         const auto isRefused = [&](std::size_t at, auto&& change, std::string_view why) {
             std::vector<Session> changed = parts;
@@ -268,11 +268,11 @@ private slots:
 
     void anArrayOfTwoPartsIsRefused()
     {
-        const Chosen chosen = *parseAnalyses("previous_token");
+        const Chosen chosen = *parseAnalyses("position_kernel");
         std::vector<Session> parts = partsOf(m_circuits, chosen, {}, 2);
         parts[1].results = parts[0].results;
         QVERIFY(failsWith(mergedOf(std::move(parts)), ErrorCode::InvalidArgument,
-                          "'scores/previous_token' of the part 'part2' is in another part too"));
+                          "of the part 'part2' is in another part too"));
     }
 
     void anArrayOfAnotherShapeIsRefused()
