@@ -16,6 +16,8 @@ namespace headwise {
 
 namespace {
 
+constexpr int leastGroups = 8; // of a shard: with fewer, one group more would be much more work
+
 /// Reads a whole number that fills `text`; 0 if it is none.
 int wholeNumber(std::string_view text)
 {
@@ -71,10 +73,23 @@ std::vector<HeadId> headsOfShard(const Shard& shard, const ModelConfig& config,
                                  const AnalysisOptions& options)
 {
     const std::vector<HeadId> all = selectedHeads(config, options);
+    const int perGroup = config.nHeads / std::max(1, config.nKvHeads);
+    const auto isNext = [&](std::size_t i, int size) { // the first head of another group of so many
+        return i > 0
+            && std::pair(all[i].layer, all[i].head / size)
+            != std::pair(all[i - 1].layer, all[i - 1].head / size);
+    };
+    int groups = 1;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        groups += isNext(i, perGroup) ? 1 : 0;
+    const int dealt = groups >= leastGroups * shard.count ? perGroup : 1;
     std::vector<HeadId> heads;
-    for (auto i = static_cast<std::size_t>(shard.index - 1); i < all.size();
-         i += static_cast<std::size_t>(shard.count))
-        heads.push_back(all[i]);
+    int group = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        group += isNext(i, dealt) ? 1 : 0;
+        if (group % shard.count == shard.index - 1)
+            heads.push_back(all[i]);
+    }
     return heads;
 }
 

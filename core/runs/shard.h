@@ -24,7 +24,8 @@ Result<Shard> parseShard(std::string_view text);
 /// "2/8"
 std::string shardName(const Shard& shard);
 
-/// Returns the heads of a shard: every n-th of the selected heads, so that early and late layers are shared evenly. May be empty.
+/// Returns the heads of a shard: every n-th of the selected heads, so that early and late layers are shared evenly. May be empty. Heads
+/// that share keys and values stay together, and every n-th group is dealt, where each shard gets at least eight.
 std::vector<HeadId> headsOfShard(const Shard& shard, const ModelConfig& config,
                                  const AnalysisOptions& options);
 

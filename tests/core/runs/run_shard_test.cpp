@@ -64,6 +64,32 @@ private slots:
         QVERIFY(headsOfShard({7, 7}, m_config, options).empty());
     }
 
+    void headsThatShareKeysStayTogether()
+    {
+        ModelConfig config = m_config;
+        config.nLayers = 16;
+        config.nHeads = 8;
+        config.nKvHeads = 2; // 32 groups of four
+        const auto groupOf = [](HeadId head) { return std::pair(head.layer, head.head / 4); };
+        std::set<HeadId> all;
+        std::set<std::pair<int, int>> groups;
+        for (int i = 1; i <= 4; ++i) {
+            std::set<std::pair<int, int>> own;
+            for (const HeadId head : headsOfShard({i, 4}, config, {})) {
+                all.insert(head);
+                own.insert(groupOf(head));
+            }
+            QCOMPARE(own.size(), std::size_t{8});
+            groups.insert(own.begin(), own.end());
+        }
+        QCOMPARE(all.size(), std::size_t{128});
+        QCOMPARE(groups.size(), std::size_t{32}); // each in one shard
+        QCOMPARE(headsOfShard({1, 5}, config, {})[1], (HeadId{0, 5})); // 32 are too few for five
+        AnalysisOptions named;
+        named.heads = {{0, 0}, {0, 1}, {0, 4}};
+        QCOMPARE(headsOfShard({2, 2}, config, named), (std::vector<HeadId>{{0, 1}}));
+    }
+
     void eachAnalysisThatIsNotSplitIsInOneShard()
     {
         const AnalysisOptions options = everyInput(m_config, {{0, 0}, {1, 1}});
