@@ -92,12 +92,18 @@ std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen,
 
 using ChosenAnalyses = std::vector<const Analysis*>;
 
+/// Returns the analyses of the whole run.
+Result<ChosenAnalyses> askedAnalyses(const AnalyzeOptions& options, const ModelConfig& config,
+                                     const AnalysisOptions& analysisOptions)
+{
+    return options.analyses ? parseAnalyses(*options.analyses) : defaultAnalyses(config, analysisOptions);
+}
+
 /// Restricts a run to its shard: chooses the shard's analyses, sets `share`, and marks the session as a part.
 Result<ChosenAnalyses> chooseAnalyses(const AnalyzeOptions& options, const ModelConfig& config,
                                       AnalysisOptions& analysisOptions, Session& session)
 {
-    auto chosen =
-        options.analyses ? parseAnalyses(*options.analyses) : defaultAnalyses(config, analysisOptions);
+    auto chosen = askedAnalyses(options, config, analysisOptions);
     if (!chosen || !options.shard)
         return chosen;
     const auto shard = parseShard(*options.shard);
@@ -120,6 +126,7 @@ struct ReadyRun {
     ChosenAnalyses chosen;
     Session session; ///< Without results.
     bool isSelfContained = false;
+    std::shared_ptr<const TokenSide> tokens = nullptr; ///< Made together with other processes.
 
     const WeightMap& file() const { return weights->original().file(); }
     std::string question() const
@@ -131,7 +138,9 @@ struct ReadyRun {
 Result<ResultSet> computed(const ReadyRun& run, Resume& resume, RunReport& report, const Task& task)
 {
     announce(takenUp(run.chosen, resume, task), run.circuits.config(), run.options, task);
-    auto results = runAnalyses(run.circuits, run.chosen, run.options, task, report.listener(resume));
+    RunListener listener = report.listener(resume);
+    listener.tokens = run.tokens;
+    auto results = runAnalyses(run.circuits, run.chosen, run.options, task, listener);
     if (!results || !run.isSelfContained)
         return results;
     auto copies = selfContained(run.circuits, run.options.precision, task);
@@ -252,8 +261,8 @@ class RankAnalysis final : public RankPart {
 public:
     RankAnalysis(const AnalyzeOptions& options, const Ranks& ranks, ProgressLine& line)
         : m_options(options)
+        , m_ranks(ranks)
         , m_shard(ranks.shard())
-        , m_localSize(ranks.localSize())
         , m_report(line)
     {
         m_options.shard = shardName(m_shard);
@@ -271,18 +280,22 @@ public:
             return run.error();
         m_run.emplace(std::move(run).value());
         RunEstimate estimate = estimateRun(m_run->chosen, m_run->circuits.config(), m_run->options);
-        estimate.bytes *= m_localSize;
+        estimate.bytes *= m_ranks.localSize();
         const auto free = availableMemory();
         const std::string why = free ? whyTooLarge(estimate, *free, "start fewer processes") : std::string();
         if (!why.empty())
-            return Error{
-                ErrorCode::OutOfMemory,
-                fmt::format("{} The {} processes on one machine need that together.", why, m_localSize)};
+            return Error{ErrorCode::OutOfMemory,
+                         fmt::format("{} The {} processes on one machine need that together.", why,
+                                     m_ranks.localSize())};
         return Done{};
     }
 
     Result<Done> compute(const Task& task) override
     {
+        auto tokens = commonTokens(task);
+        if (!tokens)
+            return tokens.error();
+        m_run->tokens = std::move(tokens).value();
         PartialRun partial(rankSession(m_options.output, m_shard), m_run->session);
         Resume resume(partial, m_run->question());
         auto session = computedSession(*m_run, *m_options.filter, resume, m_report, task);
@@ -315,9 +328,26 @@ public:
     }
 
 private:
+    /// Computes the token side of the whole run together with the other processes, whatever each has left to do.
+    Result<std::shared_ptr<const TokenSide>> commonTokens(const Task& task) const
+    {
+        const ModelConfig& config = m_run->circuits.config();
+        const auto asked = askedAnalyses(m_options, config, m_run->options);
+        if (!asked)
+            return asked.error();
+        const auto plan = planRun(*asked, config, m_run->options);
+        if (!plan)
+            return plan.error();
+        const Peers peers{m_ranks.rank(), m_ranks.size(),
+                          [&](std::span<double> numbers) { return m_ranks.sum(numbers, task); }};
+        Task common = task;
+        common.peers = &peers;
+        return tokensFor(plan->analyses, m_run->circuits, m_run->options, common);
+    }
+
     AnalyzeOptions m_options;
+    const Ranks& m_ranks;
     Shard m_shard;
-    int m_localSize; // processes on this machine
     RunReport m_report;
     std::optional<ReadyRun> m_run;
     std::vector<std::string> m_warnings; // of this part

@@ -111,7 +111,7 @@ bool holdsTokens(const ModelConfig& config, Embedding embedding, Precision preci
 enum class TokenParts { MatricesAlone, WithGrams, GramsAlone };
 
 /// Reads E and W_U, holds them if `holdsTokens`, and computes their Gram products in double, in blocks. What layer 0 adds to E is held
-/// in any case.
+/// in any case. The task's peers share the sums over the vocabulary.
 /// Errors: InvalidArgument as `whyNotEmbedding`, Cancelled, OutOfMemory.
 /// Cost: 4 V d² flops in double, V d² where the embeddings are tied; with effective or mlp0 also the layer-0 MLP on every token.
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,

@@ -91,19 +91,28 @@ Result<Done> fillBlock(Matrix<double>& block, bool hasTokensFirst, const Put& pu
     });
 }
 
-/// Calls `body` with each block of tokens and reports it.
+/// Calls `body` with each block of tokens of this process and reports it.
 Result<Done> forBlocks(Eigen::Index tokens, const Task& task, std::string_view step,
                        const std::function<Result<Done>(Eigen::Index, Eigen::Index, const Task&)>& body)
 {
     const Task inner{task.stop, {}, task.threads};
-    const int count = tilesOf(tokens, gramTokens);
-    for (int block = 0; block < count; ++block) {
+    const auto [begin, end] = task.ownBlocks(tilesOf(tokens, gramTokens));
+    for (int block = begin; block < end; ++block) {
         const Eigen::Index first = block * gramTokens;
         if (const auto done = body(first, std::min(gramTokens, tokens - first), inner); !done)
             return done;
-        task.report(block + 1, count, step);
+        task.report(block + 1 - begin, end - begin, step);
     }
     return Done{};
+}
+
+/// Returns the sum of the blocks of all processes.
+Result<Matrix<double>> sumOf(GramTiles tiles, const Task& task)
+{
+    Matrix<double> sum = std::move(tiles).sum();
+    if (const auto done = task.sumOverPeers({sum.data(), static_cast<std::size_t>(sum.size())}); !done)
+        return done.error();
+    return sum;
 }
 
 } // namespace
@@ -147,7 +156,7 @@ Result<Matrix<double>> gramProduct(const TokenMatrix& left, const TokenMatrix& r
                   });
     if (!done)
         return done.error();
-    return std::move(tiles).sum();
+    return sumOf(std::move(tiles), task);
 }
 
 Result<Matrix<double>> squareProduct(const Matrix<double>& left, const Matrix<double>& right, Turned turned,
@@ -180,7 +189,12 @@ Result<RowSums> rowSums(Eigen::Index rows, Eigen::Index d,
         });
     if (!done)
         return done.error();
-    return RowSums{std::move(tiles).sum(), std::move(column)};
+    auto gram = sumOf(std::move(tiles), task);
+    if (!gram)
+        return gram.error();
+    if (const auto summed = task.sumOverPeers({column.data(), static_cast<std::size_t>(d)}); !summed)
+        return summed.error();
+    return RowSums{std::move(gram).value(), std::move(column)};
 }
 
 } // namespace headwise

@@ -11,7 +11,8 @@ namespace headwise {
 
 /// Computes Σ_t l_t r_tᵀ over the vectors of the tokens of two matrices in double, [d, d]: Eᵀ E, W_U W_Uᵀ or W_U E. Blocks of tokens
 /// are cast or read once, and each tile of the result adds their product, so that the sum over the vocabulary has the same order for
-/// any number of threads. For a product of a matrix with itself only the upper tiles are computed.
+/// any number of threads. For a product of a matrix with itself only the upper tiles are computed. Each of the task's peers sums its
+/// blocks, and all get the whole sum, which only rounding makes depend on their number.
 /// \param right as many tokens as `left`; the same object for a product of a matrix with itself. Not columns beside rows.
 /// \param step name of the step in the progress
 /// Errors: Cancelled. Cost: 2 V d² flops in double, half of it if symmetric. Memory: 2048 tokens of both factors in double.
@@ -32,7 +33,7 @@ struct RowSums {
 };
 
 /// Computes the sums of a matrix [rows, d] whose rows [first, first + count) `read` returns, from several threads at once.
-/// Errors, cost and memory as above.
+/// Errors, cost, memory and peers as above.
 Result<RowSums> rowSums(Eigen::Index rows, Eigen::Index d,
                         const std::function<Matrix<double>(Eigen::Index first, Eigen::Index count)>& read,
                         const Task& task, std::string_view step);

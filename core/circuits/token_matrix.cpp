@@ -273,11 +273,13 @@ Result<std::shared_ptr<const TokenStatistics>> TokenMatrix::statistics(const Tas
 Result<TokenStatistics> TokenMatrix::computeStatistics(const Task& task, std::string_view step) const
 {
     constexpr Eigen::Index size = tokenMatrixPerReading;
-    const auto blocks = static_cast<int>((m_count + size - 1) / size);
+    const auto own = task.ownBlocks(static_cast<int>((m_count + size - 1) / size));
+    const int blocks = own.second - own.first;
     std::vector<Eigen::VectorXd> sums(static_cast<std::size_t>(blocks)); // added in order below
-    RowVector<double> lengths(m_count);
+    TokenStatistics out{RowVector<double>::Zero(isEmpty() ? 0 : vector(0).size()),
+                        RowVector<double>::Zero(m_count)};
     const auto done = parallelFor(blocks, task, step, [&](int index) -> Result<Done> {
-        const Eigen::Index begin = index * size, count = std::min(size, m_count - begin);
+        const Eigen::Index begin = (own.first + index) * size, count = std::min(size, m_count - begin);
         Eigen::VectorXd& sum = sums[static_cast<std::size_t>(index)];
         forEachStored(begin, count, [&](Eigen::Index first, const auto& stored) {
             Matrix<double> vectors = stored;
@@ -285,7 +287,7 @@ Result<TokenStatistics> TokenMatrix::computeStatistics(const Task& task, std::st
                 vectors.array().colwise() *= m_end.factors.array();
                 vectors.colwise() -= m_end.mean;
             }
-            lengths.segment(first, vectors.cols()) = vectors.colwise().norm();
+            out.lengths.segment(first, vectors.cols()) = vectors.colwise().norm();
             if (sum.size() == 0)
                 sum = Eigen::VectorXd::Zero(vectors.rows());
             for (Eigen::Index i = 0; i < vectors.cols(); ++i)
@@ -295,9 +297,12 @@ Result<TokenStatistics> TokenMatrix::computeStatistics(const Task& task, std::st
     });
     if (!done)
         return done.error();
-    TokenStatistics out{RowVector<double>::Zero(sums.empty() ? 0 : sums.front().size()), std::move(lengths)};
     for (const Eigen::VectorXd& sum : sums)
         out.mean += sum.transpose();
+    for (RowVector<double>* part : {&out.mean, &out.lengths})
+        if (const auto summed = task.sumOverPeers({part->data(), static_cast<std::size_t>(part->size())});
+            !summed)
+            return summed.error();
     out.mean /= static_cast<double>(std::max<Eigen::Index>(m_count, 1));
     return out;
 }

@@ -87,7 +87,7 @@ public:
     std::shared_ptr<const Matrix<Scalar>> columns() const;
     /// Returns the same in double if the matrix is exact, else an empty matrix.
     std::shared_ptr<const Matrix<double>> exactColumns() const;
-    /// Returns mean and lengths, which copies share: they are computed for the first that asks, then kept.
+    /// Returns mean and lengths, which copies share: they are computed for the first that asks, then kept. Peers share the work.
     /// Errors: Cancelled.
     Result<std::shared_ptr<const TokenStatistics>> statistics(const Task& task, std::string_view step) const;
     /// Returns the same with its matrix held. It is read by several threads.

@@ -6,13 +6,15 @@
 
 #include <algorithm>
 #include <sched.h>
+#include <vector>
 
 namespace {
 
-// One question at a time, between headwiseMpiOffer and headwiseMpiLargest.
+// One question at a time, which MPI may still answer when the process has given up.
 MPI_Request request = MPI_REQUEST_NULL;
 int offered = 0;
 int largest = 0;
+std::vector<double> sums;
 
 /// Counts the cores that the processes of a machine may use: those of each, together.
 int coresTogether(MPI_Comm machine)
@@ -56,6 +58,21 @@ __attribute__((visibility("default"))) int headwiseMpiLargest(int* number)
     int done = 0;
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     *number = largest;
+    return done;
+}
+
+__attribute__((visibility("default"))) void headwiseMpiAdd(const double* numbers, int count)
+{
+    sums.assign(numbers, numbers + count);
+    MPI_Iallreduce(MPI_IN_PLACE, sums.data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+}
+
+__attribute__((visibility("default"))) int headwiseMpiSums(double* numbers)
+{
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done)
+        std::copy(sums.begin(), sums.end(), numbers);
     return done;
 }
 

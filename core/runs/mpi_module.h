@@ -21,6 +21,10 @@ using MpiBegin = int (*)(MpiPlace*);
 using MpiOffer = void (*)(int number);
 /// Returns 1 and the largest number once all processes have offered theirs; 0 before.
 using MpiLargest = int (*)(int* number);
+/// Begins to add up as many numbers of every process. Returns at once.
+using MpiAdd = void (*)(const double* numbers, int count);
+/// Returns 1 and the sums once they are there; 0 before.
+using MpiSums = int (*)(double* numbers);
 /// Leaves the other processes, once all do.
 using MpiEnd = void (*)();
 /// Ends all processes at once.

@@ -141,7 +141,7 @@ Result<ResultSet> PlannedRun::run(bool isOneOfSeveral)
     const std::vector<const Analysis*> left = takeKnown();
     if (std::string why = whyTooLargeNow(left, m_circuits.config(), m_options, commandAdvice); !why.empty())
         return Error{ErrorCode::OutOfMemory, std::move(why)};
-    RunContext context({m_circuits, nullptr, m_options});
+    RunContext context({m_circuits, m_listener.tokens, m_options});
     if (const auto prepared = context.prepare(left, m_task); !prepared)
         return prepared.error();
     for (const Analysis* analysis : m_plan.analyses)
@@ -264,6 +264,20 @@ RunStatus RunQueue::status() const
     return m_meter.status(flops, static_cast<int>(m_waiting.size()));
 }
 
+Result<std::shared_ptr<const TokenSide>> tokensFor(std::span<const Analysis* const> analyses,
+                                                   const Circuits& circuits, const AnalysisOptions& options,
+                                                   const Task& task)
+{
+    const auto any = [&](auto&& is) { return std::any_of(analyses.begin(), analyses.end(), is); };
+    if (!any([&](const Analysis* row) { return needsTokenSide(*row, options); }))
+        return std::shared_ptr<const TokenSide>();
+    const auto readsMatrices = [&](const Analysis* row) {
+        return isInEmbeddingBasis(*row, options) || (row->needsTokens && !row->needsGramsAlone);
+    };
+    return tokenSide(circuits, options.embedding, task, options.precision,
+                     any(readsMatrices) ? TokenParts::WithGrams : TokenParts::GramsAlone);
+}
+
 RunContext::RunContext(AnalysisContext context)
     : m_own(std::move(context))
 {
@@ -273,12 +287,8 @@ Result<Done> RunContext::prepare(std::span<const Analysis* const> analyses, cons
 {
     const AnalysisOptions& options = m_own.options;
     const auto any = [&](auto&& is) { return std::any_of(analyses.begin(), analyses.end(), is); };
-    if (!m_own.tokens && any([&](const Analysis* row) { return needsTokenSide(*row, options); })) {
-        const auto readsMatrices = [&](const Analysis* row) {
-            return isInEmbeddingBasis(*row, options) || (row->needsTokens && !row->needsGramsAlone);
-        };
-        const auto tokens = tokenSide(m_own.circuits, options.embedding, task, options.precision,
-                                      any(readsMatrices) ? TokenParts::WithGrams : TokenParts::GramsAlone);
+    if (!m_own.tokens) {
+        const auto tokens = tokensFor(analyses, m_own.circuits, options, task);
         if (!tokens)
             return tokens.error();
         m_own.tokens = *tokens;

@@ -51,6 +51,12 @@ private:
     RunMeter m_meter;
 };
 
+/// Computes the token side that some of `analyses` need, which all can run; null if none needs it. The task's peers share the work.
+/// Errors: those of tokenSide.
+Result<std::shared_ptr<const TokenSide>> tokensFor(std::span<const Analysis* const> analyses,
+                                                   const Circuits& circuits, const AnalysisOptions& options,
+                                                   const Task& task);
+
 /// The circuits and the token side that the analyses of one run share, for each as it measures lengths.
 class RunContext {
 public:
@@ -58,7 +64,7 @@ public:
     explicit RunContext(AnalysisContext context);
 
     /// Computes the token side and the embedding's basis once, if any of `analyses` needs them.
-    /// Errors: those of tokenSide and inEmbeddingBasis.
+    /// Errors: those of tokensFor and inEmbeddingBasis.
     Result<Done> prepare(std::span<const Analysis* const> analyses, const Task& task);
 
     /// Runs one of the prepared analyses and marks its arrays with their provenance and metric.
@@ -75,9 +81,10 @@ private:
 /// Errors: those of RunContext; OutOfMemory, before it starts.
 Result<ResultSet> runAnalysis(const Analysis& analysis, const AnalysisContext& context, const Task& task);
 
-/// Takes part in a run: keeps its results for a later one, and learns how far it is.
+/// Takes part in a run: brings what is there already, keeps its results for a later one, and learns how far it is.
 struct RunListener {
     Resume* resume = nullptr; ///< Its results are not computed again, and new ones are kept in it.
+    std::shared_ptr<const TokenSide> tokens = nullptr; ///< As tokensFor returns them; null: not yet there.
     /// Takes the place of the task's progress while an analysis runs. Called from any thread, by one at a time.
     std::function<void(const Analysis& analysis, const RunStatus& status)> onStatus = {};
     /// Called when an analysis has ended with results. \param seconds  it took; 0 if they are an earlier run's

@@ -17,9 +17,10 @@ namespace {
 constexpr const char* moduleName = "headwise_mpi.so";
 constexpr std::string_view rankMark = ".rank-";
 constexpr std::string_view sideEnding = ".partial";
-constexpr int codes = 256;                                   // a process's exit codes
-constexpr auto betweenLooks = std::chrono::milliseconds(10); // between two looks at the others
-constexpr int mostRanks = mostShards;                        // a rank is a shard
+constexpr int codes = 256;                                  // a process's exit codes
+constexpr auto betweenLooks = std::chrono::milliseconds(1); // between two looks at the others
+constexpr std::size_t summedAtOnce = 1 << 20;
+constexpr int mostRanks = mostShards; // a rank is a shard
 
 /// A program that starts several processes, and the variables by which each knows its place.
 struct Launcher {
@@ -80,6 +81,8 @@ Ranks::Functions Ranks::functionsOf(const std::vector<std::filesystem::path>& fo
     findFunction(module, "headwiseMpiBegin", functions.begin);
     findFunction(module, "headwiseMpiOffer", functions.offer);
     findFunction(module, "headwiseMpiLargest", functions.largest);
+    findFunction(module, "headwiseMpiAdd", functions.add);
+    findFunction(module, "headwiseMpiSums", functions.sums);
     findFunction(module, "headwiseMpiEnd", functions.end);
     findFunction(module, "headwiseMpiAbort", functions.abort);
     return functions;
@@ -89,7 +92,8 @@ Result<std::unique_ptr<Ranks>> Ranks::join(const Launch& launch,
                                            const std::vector<std::filesystem::path>& folders)
 {
     const Functions functions = functionsOf(folders);
-    if (!functions.begin || !functions.offer || !functions.largest || !functions.end || !functions.abort)
+    if (!functions.begin || !functions.offer || !functions.largest || !functions.add || !functions.sums
+        || !functions.end || !functions.abort)
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format(
@@ -112,17 +116,36 @@ int Ranks::threads() const
     return std::max(1, m_place.localCores / std::max(1, m_place.localSize));
 }
 
-Result<CommonStep> Ranks::meet(int code, const Task& task) const
+Result<Done> Ranks::waitFor(const std::function<bool()>& isThere, const Task& task)
 {
-    // The largest number is that of the first process that failed.
-    m_functions.offer(code == 0 ? 0 : (size() - rank()) * codes + std::clamp(code, 1, codes - 1));
-    int largest = 0;
-    while (m_functions.largest(&largest) == 0) {
+    while (!isThere()) {
         if (task.cancelled())
             return stopped();
         std::this_thread::sleep_for(
             betweenLooks); // MPI's own waiting would take a core from those that compute
     }
+    return Done{};
+}
+
+Result<Done> Ranks::sum(std::span<double> numbers, const Task& task) const
+{
+    for (std::size_t first = 0; first < numbers.size(); first += summedAtOnce) {
+        const auto part = numbers.subspan(first, std::min(summedAtOnce, numbers.size() - first));
+        m_functions.add(part.data(), static_cast<int>(part.size()));
+        const auto done = waitFor([&] { return m_functions.sums(part.data()) != 0; }, task);
+        if (!done)
+            return done;
+    }
+    return Done{};
+}
+
+Result<CommonStep> Ranks::meet(int code, const Task& task) const
+{
+    // The largest number is that of the first process that failed.
+    m_functions.offer(code == 0 ? 0 : (size() - rank()) * codes + std::clamp(code, 1, codes - 1));
+    int largest = 0;
+    if (const auto done = waitFor([&] { return m_functions.largest(&largest) != 0; }, task); !done)
+        return done.error();
     if (largest == 0)
         return CommonStep{};
     return CommonStep{size() - largest / codes, largest % codes};

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ public:
     /// Waits until every process has taken a step. \param code 0: it was good here; at most 255
     /// Errors: Cancelled.
     Result<CommonStep> meet(int code, const Task& task) const;
+    /// Adds up the numbers of all processes in place. \param numbers as many in each process
+    /// Errors: Cancelled.
+    Result<Done> sum(std::span<double> numbers, const Task& task) const;
     void leave() const;         ///< Waits for the others. The last call.
     void abort(int code) const; ///< Ends all processes, this one too.
 
@@ -61,6 +65,8 @@ private:
         MpiBegin begin = nullptr;
         MpiOffer offer = nullptr;
         MpiLargest largest = nullptr;
+        MpiAdd add = nullptr;
+        MpiSums sums = nullptr;
         MpiEnd end = nullptr;
         MpiAbort abort = nullptr;
     };
@@ -68,6 +74,8 @@ private:
         : m_functions(functions)
     {
     }
+    /// Waits until `isThere` returns true. Errors: Cancelled.
+    static Result<Done> waitFor(const std::function<bool()>& isThere, const Task& task);
     static Functions functionsOf(const std::vector<std::filesystem::path>& folders);
 
     Functions m_functions;

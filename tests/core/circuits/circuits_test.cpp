@@ -7,8 +7,12 @@
 
 #include <QTemporaryDir>
 
+#include <algorithm>
+#include <barrier>
 #include <filesystem>
+#include <functional>
 #include <set>
+#include <thread>
 
 using namespace headwise;
 using test::ToyOptions;
@@ -115,6 +119,64 @@ private slots:
             }
             QVERIFY(test::isClose(tokens->embeddingGramOf(0), E.transpose() * E, 1e-13));
             QVERIFY(test::isClose(tokens->unembedEmbedOf(0), W_U * E, 1e-13));
+        }
+    }
+
+    void peersShareTheSumsOverTheVocabulary_data()
+    {
+        QTest::addColumn<bool>("isTied");
+        QTest::addColumn<Embedding>("embedding");
+        QTest::addRow("tied") << true << Embedding::Raw;
+        QTest::addRow("untied") << false << Embedding::Raw;
+        QTest::addRow("effective") << true << Embedding::Effective;
+    }
+    void peersShareTheSumsOverTheVocabulary()
+    {
+        QFETCH(const bool, isTied);
+        QFETCH(const Embedding, embedding);
+        test::ToyOptions options = test::llamaOptions();
+        options.tied = isTied;
+        options.dVocab = 7000; // four blocks of tokens for three processes
+        const Circuits circuits = test::toyCircuits(options);
+        const auto alone = test::tokensOf(circuits, embedding);
+        constexpr int count = 3;
+        std::vector<std::vector<double>> offered(count);
+        std::barrier meeting(count);
+        std::vector<std::shared_ptr<const TokenSide>> sides(count);
+        {
+            std::vector<std::jthread> processes;
+            for (int index = 0; index < count; ++index)
+                processes.emplace_back([&, index] {
+                    const auto at = static_cast<std::size_t>(index);
+                    const auto sum = [&](std::span<double> numbers) -> Result<Done> {
+                        offered[at].assign(numbers.begin(), numbers.end());
+                        meeting.arrive_and_wait();
+                        std::ranges::fill(numbers, 0);
+                        for (const auto& part : offered)
+                            std::ranges::transform(numbers, part, numbers.begin(), std::plus());
+                        meeting.arrive_and_wait();
+                        return Done{};
+                    };
+                    const Peers peers{index, count, sum};
+                    Task task;
+                    task.peers = &peers;
+                    const auto made = tokenSide(circuits, embedding, task);
+                    if (made)
+                        sides[at] = *made;
+                });
+        }
+        for (const auto& side : sides) {
+            QVERIFY(side);
+            QVERIFY(test::isClose(side->UUt, alone->UUt, 1e-13));
+            for (const int layer : {0, 1}) {
+                QVERIFY(test::isClose(side->embeddingGramOf(layer), alone->embeddingGramOf(layer), 1e-13));
+                QVERIFY(test::isClose(side->unembedEmbedOf(layer), alone->unembedEmbedOf(layer), 1e-13));
+                const auto own = side->embeddingOf(layer).statistics(Task{}, "");
+                const auto whole = alone->embeddingOf(layer).statistics(Task{}, "");
+                QVERIFY(isOk(own) && isOk(whole));
+                QVERIFY(test::isClose((*own)->mean, (*whole)->mean, 1e-13));
+                QVERIFY(test::isClose((*own)->lengths, (*whole)->lengths, 1e-13));
+            }
         }
     }
 

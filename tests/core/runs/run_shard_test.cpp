@@ -83,7 +83,7 @@ private slots:
             groups.insert(own.begin(), own.end());
         }
         QCOMPARE(all.size(), std::size_t{128});
-        QCOMPARE(groups.size(), std::size_t{32}); // each in one shard
+        QCOMPARE(groups.size(), std::size_t{32});                      // each in one shard
         QCOMPARE(headsOfShard({1, 5}, config, {})[1], (HeadId{0, 5})); // 32 are too few for five
         AnalysisOptions named;
         named.heads = {{0, 0}, {0, 1}, {0, 4}};
