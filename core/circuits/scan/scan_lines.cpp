@@ -75,7 +75,7 @@ Result<ScanLines> ScanLines::create(const Side& side, const Task& task)
 {
     ScanLines lines(side);
     const Matrix<float>& factors = side.factors;
-    const Eigen::VectorXd squares = factors.cast<double>().colwise().squaredNorm();
+    const Eigen::VectorXd norms = factors.cast<double>().colwise().norm();
     if (!factors.allFinite())
         return Error{
             ErrorCode::Corrupt,
@@ -84,13 +84,18 @@ Result<ScanLines> ScanLines::create(const Side& side, const Task& task)
         if (side.unused.empty() || !side.unused[static_cast<std::size_t>(id)])
             lines.m_ids.push_back(id);
     }
-    std::ranges::stable_sort(lines.m_ids, std::greater<>(), [&](int id) { return squares(id); });
+    std::ranges::stable_sort(lines.m_ids, std::greater<>(), [&](int id) {
+        return side.keys ? double((*side.keys)[static_cast<std::size_t>(id)]) : norms(id);
+    });
     lines.m_pairs.resize(lines.inner(), lines.tiles(), lines.groups());
     if (side.needBytes)
         lines.m_bytes.resize(lines.inner(), lines.tiles(), lines.groups());
-    const double longest = lines.count() == 0 ? 0 : std::sqrt(squares(lines.m_ids.front()));
+    Eigen::VectorXd lengths = norms;
+    if (!side.keys && lines.count() > 0)
+        lengths.setConstant(norms(lines.m_ids.front()));
+    lengths = (lengths.array() > 0).select(lengths, 1);
     const auto done = parallelFor(static_cast<int>(lines.groups()), task, "tokens", [&](int group) {
-        lines.round(side, group, longest > 0 ? longest : 1);
+        lines.round(side, group, lengths);
         return Result<Done>(Done{});
     });
     if (!done)
@@ -105,12 +110,12 @@ std::span<const int> ScanLines::idsOf(Eigen::Index tile) const
                                     static_cast<std::size_t>(std::min(tileLines, count() - first)));
 }
 
-void ScanLines::round(const Side& side, Eigen::Index group, double longest)
+void ScanLines::round(const Side& side, Eigen::Index group, const Eigen::VectorXd& lengths)
 {
     double norm = shortestLine, largest = shortestLine;
     const Eigen::Index first = firstTile(group), end = firstTile(group + 1);
     const auto line = [&](int id) -> Eigen::ArrayXd {
-        return side.factors.col(id).array().cast<double>() / longest;
+        return side.factors.col(id).array().cast<double>() / lengths(id);
     };
     for (Eigen::Index tile = first; tile < end; ++tile) {
         for (const int id : idsOf(tile)) {

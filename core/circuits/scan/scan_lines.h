@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,7 +69,8 @@ private:
 
 /// Lines of one side, of which the products with the other side are taken.
 ///
-/// Lines are in the order of their norms, so that those of a tile are about as long. One or more tiles are a group, which has one scale.
+/// Lines fall by their norms, so that those of a tile are about as long, or by other keys if all are made as long as one another. One or
+/// more tiles are a group, which has one scale.
 class ScanLines {
 public:
     struct Side {
@@ -77,6 +79,8 @@ public:
         Eigen::Index tilesOfGroup;
         bool areColumns; ///< Their bytes have no sign.
         bool needBytes;  ///< Besides numbers of 16 bits.
+        /// One for each line; their norms are divided out then.
+        std::optional<std::vector<float>> keys = std::nullopt;
     };
 
     /// Errors: Corrupt (a number is not finite), Cancelled.
@@ -99,8 +103,8 @@ public:
 
 private:
     explicit ScanLines(const Side& side);
-    /// \param longest the norm of all lines at the most
-    void round(const Side& side, Eigen::Index group, double longest);
+    /// \param lengths by which each line is divided
+    void round(const Side& side, Eigen::Index group, const Eigen::VectorXd& lengths);
 
     std::vector<int> m_ids;
     RoundedLines m_pairs{2, 0}; // of 16 bits

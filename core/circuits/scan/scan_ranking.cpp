@@ -190,31 +190,32 @@ double LineRanking::groupsInDoubt(const LineEnds& own, int k) const
     return count / static_cast<double>(open.size());
 }
 
-Eigen::Index LineRanking::groupsNeeded(const LineEnds& own, int k) const
+std::vector<float> LineRanking::reached(const LineEnds& own, int k) const
 {
-    const RoundedLines& ownLines = m_own.rounded(own.kernel.isOfBytes);
-    const RoundedLines& others = m_other.rounded(own.kernel.isOfBytes);
+    const LineScale& scale = m_own.rounded(own.kernel.isOfBytes).scale(m_own.groupOf(own.firstTile));
+    const OtherScales scales(m_other.rounded(own.kernel.isOfBytes), scale, own.groups, m_own.inner());
     const Eigen::VectorXf noSpread = Eigen::VectorXf::Zero(own.groups);
-    Eigen::Index needed = 0;
-    for (Eigen::Index i = 0; i < own.tiles; ++i) {
-        const LineScale& scale = ownLines.scale(m_own.groupOf(own.firstTile + i));
-        const OtherScales scales(others, scale, own.groups, m_own.inner());
-        float least = std::numeric_limits<float>::infinity(); // that all lines of the tile reach k times
-        const auto count = static_cast<Eigen::Index>(m_own.idsOf(own.firstTile + i).size());
-        for (Eigen::Index line = i * tileLines; line < i * tileLines + count; ++line) {
-            const Eigen::VectorXf lower = scales.lower(own.ends + line * m_other.stride(), own.sign);
-            least = std::min(least, LineKeys(lower, noSpread).reachedBy(static_cast<std::size_t>(k)));
-        }
-        const auto reaches = [&](Eigen::Index group) {
-            const LineScale& other = others.scale(group);
-            return (scale.norm * other.norm + errorOf(scale, other, m_own.inner())) * other.unit >= least;
-        };
-        Eigen::Index end = m_other.groups();
-        while (end > needed && !reaches(end - 1))
-            --end;
-        needed = std::max(needed, end);
+    std::vector<float> all(m_own.idsOf(own.firstTile).size());
+    for (std::size_t line = 0; line < all.size(); ++line) {
+        const Eigen::VectorXf lower =
+            scales.lower(own.ends + static_cast<Eigen::Index>(line) * m_other.stride(), own.sign);
+        all[line] = LineKeys(lower, noSpread).reachedBy(static_cast<std::size_t>(k));
     }
-    return needed;
+    return all;
+}
+
+Eigen::Index LineRanking::groupsReaching(const LineEnds& own, float least) const
+{
+    const LineScale& scale = m_own.rounded(own.kernel.isOfBytes).scale(m_own.groupOf(own.firstTile));
+    const RoundedLines& others = m_other.rounded(own.kernel.isOfBytes);
+    const auto reaches = [&](Eigen::Index group) {
+        const LineScale& other = others.scale(group);
+        return (scale.norm * other.norm + errorOf(scale, other, m_own.inner())) * other.unit >= least;
+    };
+    Eigen::Index end = m_other.groups();
+    while (end > 0 && !reaches(end - 1))
+        --end;
+    return end;
 }
 
 LineRanking::Doubts LineRanking::choose(const LineEnds& own, int k, std::vector<Open>& open) const

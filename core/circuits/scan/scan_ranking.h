@@ -41,9 +41,13 @@ public:
     /// Returns how many groups have to be multiplied again per line, on average.
     double groupsInDoubt(const LineEnds& own, int k) const;
 
-    /// Returns how many groups of the other side, from the first on, can hold one of the first k entries of these lines: the rest is too
-    /// short, because an entry is at most the product of the lengths of its two lines. Here `own` may have the ends of fewer groups.
-    Eigen::Index groupsNeeded(const LineEnds& own, int k) const;
+    /// Returns what k entries of each line of a tile reach or more, in units of the tile. Here and below `own` is one tile and may have
+    /// the ends of fewer groups.
+    std::vector<float> reached(const LineEnds& own, int k) const;
+
+    /// Returns how many groups of the other side, from the first on, can hold an entry of a tile that reaches `least`: the rest is too
+    /// short, because an entry is at most the product of the lengths of its two lines.
+    Eigen::Index groupsReaching(const LineEnds& own, float least) const;
 
 private:
     struct Candidate;

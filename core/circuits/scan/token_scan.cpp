@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +50,9 @@ public:
             return sample.error();
         const ScanKernel& kernel = sample->bytesSuffice || !fastest.isOfBytes ? fastest : kernelOfPairs();
         m_leavesOut = sample->leavesOut;
+        if (m_leavesOut && m_ofColumns.empty())
+            if (const auto done = sortRows(kernel, task); !done)
+                return done;
         const Eigen::Index blocks =
             (m_rows.tiles() / tilesOfBlock + 4) / 4 * 4; // so that few cores share them evenly
         const Eigen::Index perBlock = (m_rows.groups() + blocks - 1) / blocks; // groups
@@ -56,14 +60,15 @@ public:
             return parallelFor(
                 static_cast<int>(to - from), shown, "blocks of tokens", [&](int i) -> Result<Done> {
                     const Eigen::Index first = m_rows.firstTile((from + i) * perBlock);
-                    return runBlock(first, m_rows.firstTile((from + i + 1) * perBlock) - first, kernel, task);
+                    return runBlock({first, m_rows.firstTile((from + i + 1) * perBlock) - first}, kernel,
+                                    task);
                 });
         };
         if (m_ofColumns.empty())
             return runBlocks(0, blocks, task);
         Eigen::Index begun = 0; // blocks
         if (m_leavesOut) {
-            begun = std::min(blocks, (firstCheck(m_rows.groups()) + perBlock - 1) / perBlock);
+            begun = (firstCheck(m_rows.groups()) + perBlock - 1) / perBlock;
             if (const auto done = runBlocks(0, begun, Task{task.stop, {}, task.threads}); !done)
                 return done;
             if (const auto done = boundColumns(std::min(begun * perBlock, m_rows.groups()), kernel, task);
@@ -72,9 +77,10 @@ public:
         }
         if (const auto done = runBlocks(begun, blocks, task); !done)
             return done;
-        return forColumnBlocks(task, "lists of columns", [&](Eigen::Index first, Eigen::Index count) {
-            return m_byColumn.rank({first, count, endsOfColumns(first), 1, kernel, m_rows.groups()},
-                                   {m_scan.k, m_out.columnIds, m_out.columnValues}, task);
+        return forBlocks(m_columns, task, "lists of columns", [&](Tiles tiles) {
+            return m_byColumn.rank(
+                {tiles.first, tiles.count, endsOfColumns(tiles.first), 1, kernel, m_rows.groups()},
+                {m_scan.k, m_out.columnIds, m_out.columnValues}, task);
         });
     }
 
@@ -85,6 +91,10 @@ public:
     }
 
 private:
+    struct Tiles {
+        Eigen::Index first, count;
+    };
+
     /// The ends of the rows of some tiles in each tile of columns.
     struct RowTileEnds {
         Eigen::Index firstTile;
@@ -101,95 +111,139 @@ private:
     Result<Sample> sampled(const ScanKernel& kernel, const Task& task)
     {
         const Eigen::Index middle = m_rows.tiles() / 2;
-        const auto ends = multiply(middle, 1, kernel, false, task);
+        const auto ends = multiply({middle, 1}, m_columns.groups(), kernel, false, task);
         if (!ends)
             return ends.error();
         const double groups = double(m_columns.groups());
         const double inDoubt =
             m_byRow.groupsInDoubt({middle, 1, ends->largest.data(), 1, kernel, ends->groups}, m_scan.k);
-        const double needed = double(groupsNeeded(*ends, 0, ends->groups, kernel));
-        return Sample{inDoubt <= m_scan.k + groups / 8, needed < 0.8 * groups};
+        std::vector<float> least = reached(*ends, 0, kernel);
+        if (!m_ofColumns.empty()) // rows stay where they are, and the last of a tile decides
+            least = {std::ranges::min(least)};
+        double needed = 0;
+        for (const float one : least)
+            needed += double(m_byRow.groupsReaching(endsOf(*ends, 0, 1, kernel), one));
+        return Sample{inDoubt <= m_scan.k + groups / 8, needed < 0.8 * groups * double(least.size())};
+    }
+
+    /// Brings rows into the order of what their ends reach for their lengths, so that those of a tile need about as many columns.
+    Result<Done> sortRows(const ScanKernel& kernel, const Task& task)
+    {
+        const Task quiet{task.stop, {}, task.threads};
+        std::vector<float> keys(static_cast<std::size_t>(m_scan.rowFactors.cols()));
+        const auto done = forBlocks(m_rows, quiet, {}, [&](Tiles tiles) -> Result<Done> {
+            const auto ends = multiply(tiles, firstCheck(m_columns.groups()), kernel, false, task);
+            if (!ends)
+                return ends.error();
+            for (Eigen::Index row = 0; row < tiles.count; ++row) {
+                const std::vector<float> least = reached(*ends, row, kernel);
+                const std::span<const int> ids = m_rows.idsOf(tiles.first + row);
+                const Eigen::Index group = m_rows.groupOf(tiles.first + row);
+                const float norm = m_rows.rounded(kernel.isOfBytes).scale(group).norm;
+                for (std::size_t i = 0; i < ids.size(); ++i)
+                    keys[static_cast<std::size_t>(ids[i])] = norm > 0 ? least[i] / norm : 0; // 0: no length
+            }
+            return Done{};
+        });
+        if (!done)
+            return done;
+        auto sorted = ScanLines::create(
+            {m_scan.rowFactors, m_scan.unusedRows, 1, false, kernel.isOfBytes, std::move(keys)}, quiet);
+        if (!sorted)
+            return sorted.error();
+        m_rows = std::move(sorted).value();
+        return Done{};
     }
 
     /// How many groups show whether the rest can be left out.
     Eigen::Index firstCheck(Eigen::Index groups) const
     {
-        return std::max<Eigen::Index>(2 * Eigen::Index(m_scan.k), groups / 16);
+        return std::min(groups, std::max<Eigen::Index>(2 * Eigen::Index(m_scan.k), groups / 16));
     }
 
     template <typename Body>
-    Result<Done> forColumnBlocks(const Task& task, std::string_view step, const Body& body)
+    static Result<Done> forBlocks(const ScanLines& lines, const Task& task, std::string_view step,
+                                  const Body& body)
     {
-        const Eigen::Index blocks = (m_columns.tiles() + tilesOfBlock - 1) / tilesOfBlock;
+        const Eigen::Index blocks = (lines.tiles() + tilesOfBlock - 1) / tilesOfBlock;
         return parallelFor(static_cast<int>(blocks), task, step, [&](int block) -> Result<Done> {
             const Eigen::Index first = block * tilesOfBlock;
-            return body(first, std::min(tilesOfBlock, m_columns.tiles() - first));
+            return body(Tiles{first, std::min(tilesOfBlock, lines.tiles() - first)});
         });
     }
 
     /// Finds how many groups of rows each tile of columns needs. \param begun groups that have been multiplied with all columns
     Result<Done> boundColumns(Eigen::Index begun, const ScanKernel& kernel, const Task& task)
     {
-        return forColumnBlocks(Task{task.stop, {}, task.threads}, {},
-                               [&](Eigen::Index first, Eigen::Index count) -> Result<Done> {
-                                   for (Eigen::Index tile = first; tile < first + count; ++tile)
-                                       m_ofColumnTiles[static_cast<std::size_t>(tile)] =
-                                           m_byColumn.groupsNeeded(
-                                               {tile, 1, endsOfColumns(tile), 1, kernel, begun}, m_scan.k);
-                                   return Done{};
-                               });
+        return forBlocks(m_columns, Task{task.stop, {}, task.threads}, {}, [&](Tiles tiles) -> Result<Done> {
+            for (Eigen::Index tile = tiles.first; tile < tiles.first + tiles.count; ++tile) {
+                const LineEnds ends{tile, 1, endsOfColumns(tile), 1, kernel, begun};
+                m_ofColumnTiles[static_cast<std::size_t>(tile)] =
+                    m_byColumn.groupsReaching(ends, std::ranges::min(m_byColumn.reached(ends, m_scan.k)));
+            }
+            return Done{};
+        });
     }
 
-    Result<Done> runBlock(Eigen::Index first, Eigen::Index count, const ScanKernel& kernel, const Task& task)
+    Result<Done> runBlock(Tiles tiles, const ScanKernel& kernel, const Task& task)
     {
-        const auto ends = multiply(first, count, kernel, !m_ofColumns.empty(), task);
+        const auto ends = multiply(tiles, m_columns.groups(), kernel, !m_ofColumns.empty(), task);
         if (!ends)
             return ends.error();
-        const auto done = m_byRow.rank({first, count, ends->largest.data(), 1, kernel, ends->groups},
-                                       {m_scan.k, m_out.ids, m_out.values}, task);
+        const auto done =
+            m_byRow.rank({tiles.first, tiles.count, ends->largest.data(), 1, kernel, ends->groups},
+                         {m_scan.k, m_out.ids, m_out.values}, task);
         if (!done || m_scan.ends == ScanEnds::Largest)
             return done;
-        return m_byRow.rank({first, count, ends->smallest.data(), -1, kernel, ends->groups},
+        return m_byRow.rank({tiles.first, tiles.count, ends->smallest.data(), -1, kernel, ends->groups},
                             {m_scan.k, m_out.lowestIds, m_out.lowestValues}, task);
     }
 
-    /// Returns how many groups of columns a tile of rows needs for its ends. \param known of the groups have ends
-    Eigen::Index groupsNeeded(const RowTileEnds& ends, Eigen::Index row, Eigen::Index known,
-                              const ScanKernel& kernel) const
+    /// The largest or the smallest ends of a tile of rows, which is one of those that have ends.
+    LineEnds endsOf(const RowTileEnds& ends, Eigen::Index row, int sign, const ScanKernel& kernel) const
     {
-        const auto needed = [&](const std::vector<float>& side, int sign) {
-            const float* own = side.data() + row * tileLines * m_columns.stride();
-            return m_byRow.groupsNeeded({ends.firstTile + row, 1, own, sign, kernel, known}, m_scan.k);
-        };
-        const Eigen::Index forLargest = needed(ends.largest, 1);
-        return m_scan.ends == ScanEnds::Largest ? forLargest
-                                                : std::max(forLargest, needed(ends.smallest, -1));
+        const std::vector<float>& side = sign > 0 ? ends.largest : ends.smallest;
+        return {ends.firstTile + row, 1, side.data() + row * tileLines * m_columns.stride(), sign, kernel,
+                ends.groups};
     }
 
-    /// Multiplies tiles of rows with all columns that they need. \param keep whether to keep the largest of the columns too
-    Result<RowTileEnds> multiply(Eigen::Index first, Eigen::Index count, const ScanKernel& kernel, bool keep,
+    /// Returns what all ends that each row of a tile lists reach, in units of the tile.
+    std::vector<float> reached(const RowTileEnds& ends, Eigen::Index row, const ScanKernel& kernel) const
+    {
+        std::vector<float> least = m_byRow.reached(endsOf(ends, row, 1, kernel), m_scan.k);
+        if (m_scan.ends == ScanEnds::Largest)
+            return least;
+        const std::vector<float> smallest = m_byRow.reached(endsOf(ends, row, -1, kernel), m_scan.k);
+        std::ranges::transform(least, smallest, least.begin(),
+                               [](float one, float other) { return std::min(one, other); });
+        return least;
+    }
+
+    /// Multiplies tiles of rows with the columns of the first groups that they need. \param keep whether to keep the largest of the columns too
+    Result<RowTileEnds> multiply(Tiles tiles, Eigen::Index groups, const ScanKernel& kernel, bool keep,
                                  const Task& task)
     {
         constexpr float infinity = std::numeric_limits<float>::infinity();
+        const auto [first, count] = tiles;
         const RoundedLines& rows = m_rows.rounded(kernel.isOfBytes);
         const RoundedLines& columns = m_columns.rounded(kernel.isOfBytes);
-        const Eigen::Index stride = m_columns.stride(), groups = m_columns.groups();
+        const Eigen::Index stride = m_columns.stride();
         const auto size = static_cast<std::size_t>(count * tileLines * stride);
         RowTileEnds ends{first, std::vector<float>(size, -infinity), std::vector<float>(size, infinity),
                          groups};
         std::array<float, tileLines> ofColumns{};
         std::vector<Eigen::Index> needed(static_cast<std::size_t>(count), groups); // by each tile of rows
-        Eigen::Index check = m_leavesOut ? firstCheck(groups) : groups, leftOut = 0;
+        Eigen::Index check = m_leavesOut ? firstCheck(m_columns.groups()) : groups, leftOut = 0;
         for (Eigen::Index column = 0; column < groups; ++column) { // a tile each
             if (task.cancelled())
                 return stopped();
             if (column == check) {
                 ends.groups = column;
-                for (Eigen::Index row = 0; row < count; ++row) {
-                    const Eigen::Index ofRow = groupsNeeded(ends, row, column, kernel);
-                    needed[static_cast<std::size_t>(row)] = ofRow;
+                for (Eigen::Index row = 0; row < count; ++row)
+                    needed[static_cast<std::size_t>(row)] = m_byRow.groupsReaching(
+                        endsOf(ends, row, 1, kernel), std::ranges::min(reached(ends, row, kernel)));
+                for (const Eigen::Index ofRow : needed) // of none in an empty block
                     ends.groups = std::max(ends.groups, ofRow);
-                }
                 check *= 4;
             }
             for (Eigen::Index row = 0; row < count; ++row) {

@@ -350,6 +350,24 @@ private slots:
         }
     }
 
+    void rowsThatNeedFewColumnsShareTiles()
+    {
+        ScanCase given{
+            normalNumbers(2, 640, 41).cwiseAbs(), normalNumbers(2, 1600, 42), {}, {}, 1, ScanEnds::Largest};
+        given.cols.row(0) = given.cols.row(0).array().exp();
+        given.cols.row(1) *= 0.01; // of no weight in any length
+        for (Eigen::Index row = 0; row < given.rows.cols(); ++row)
+            given.rows(row % 2, row) = 0;  // every second row meets only that
+        given.rows.leftCols(70).setZero(); // more than a tile
+        QVERIFY(agreesWithBruteForce(given));
+        for (const ScanEnds ends : {ScanEnds::Largest, ScanEnds::BothAndColumns}) {
+            given.ends = ends;
+            const auto found = given.scan();
+            QVERIFY(test::isOk(found));
+            QCOMPARE(found->skipped > 0.3, ends == ScanEnds::Largest); // with columns, rows stay in place
+        }
+    }
+
     void linesThatBytesCannotTellApartAreRankedExactly()
     {
         const Matrix<double> cols = Matrix<double>::Ones(5, 2500)
