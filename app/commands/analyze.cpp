@@ -332,17 +332,19 @@ private:
     Result<std::shared_ptr<const TokenSide>> commonTokens(const Task& task) const
     {
         const ModelConfig& config = m_run->circuits.config();
-        const auto asked = askedAnalyses(m_options, config, m_run->options);
+        AnalysisOptions whole = m_run->options;
+        whole.share.reset(); // the same question in every process, or one would wait for another's part
+        const auto asked = askedAnalyses(m_options, config, whole);
         if (!asked)
             return asked.error();
-        const auto plan = planRun(*asked, config, m_run->options);
+        const auto plan = planRun(*asked, config, whole);
         if (!plan)
             return plan.error();
         const Peers peers{m_ranks.rank(), m_ranks.size(),
                           [&](std::span<double> numbers) { return m_ranks.sum(numbers, task); }};
         Task common = task;
         common.peers = &peers;
-        return tokensFor(plan->analyses, m_run->circuits, m_run->options, common);
+        return tokensFor(plan->analyses, m_run->circuits, whole, common);
     }
 
     AnalyzeOptions m_options;
