@@ -51,6 +51,7 @@ private slots:
         auto* map = composition->findChild<HeatmapView*>();
         QTRY_VERIFY(grid->matrix() && map->matrix() && !workspace.runs()->job()->isRunning()
                     && workspace.runs()->waiting().empty());
+        QCoreApplication::processEvents(); // lays out what the last results changed
         const auto hovered = [&] { return workspace.selection()->hovered(); };
         const QImage map0 = map->grab().toImage(), grid0 = grid->grab().toImage();
         QSignalSpy said(heads, &Page::readOutChanged);
