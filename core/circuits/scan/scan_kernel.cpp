@@ -22,17 +22,17 @@ extern const ScanKernel scanBytesByAvx512Vnni;
 namespace {
 
 struct EveryProcessor : ScanVector<4> {
-    static Sums add(Sums sums, Sums column, Sums row)
+    static Sums add(Sums sums, Sums row, Sums column)
     {
-        return sums + (column << 16 >> 16) * (row << 16 >> 16) + (column >> 16) * (row >> 16);
+        return sums + (row << 16 >> 16) * (column << 16 >> 16) + (row >> 16) * (column >> 16);
     }
 };
 
 struct BytesOfEveryProcessor : ScanVector<4> {
-    static Sums add(Sums sums, Sums column, Sums row)
+    static Sums add(Sums sums, Sums row, Sums column)
     {
         for (int shift = 0; shift < 32; shift += 8)
-            sums += (column >> shift & 255) * (row << (24 - shift) >> 24);
+            sums += (row >> shift & 255) * (column << (24 - shift) >> 24);
         return sums;
     }
 };
@@ -61,10 +61,10 @@ std::vector<ScanKernel> runnableKernels()
     if (__builtin_cpu_supports("avx2"))
         kernels.push_back(scanByAvx2);
 #endif
-    using Tile = ScanTile<EveryProcessor, 2, 4>;
+    using Tile = ScanTile<EveryProcessor, 4, 2>;
     kernels.push_back({"every processor's", false, Tile::ends, Tile::entries});
     kernels.push_back(
-        {"every processor's, bytes", true, ScanTile<BytesOfEveryProcessor, 2, 4>::ends, Tile::entries});
+        {"every processor's, bytes", true, ScanTile<BytesOfEveryProcessor, 4, 2>::ends, Tile::entries});
     return kernels;
 }
 

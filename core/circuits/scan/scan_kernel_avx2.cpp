@@ -4,7 +4,7 @@
 namespace headwise {
 
 extern const ScanKernel scanByAvx2;
-constinit const ScanKernel scanByAvx2{"AVX2", false, ScanTile<PairsOfX86<8>, 2, 4>::ends,
-                                      ScanTile<PairsOfX86<8>, 2, 4>::entries};
+constinit const ScanKernel scanByAvx2{"AVX2", false, ScanTile<PairsOfX86<8>, 4, 2>::ends,
+                                      ScanTile<PairsOfX86<8>, 4, 2>::entries};
 
 } // namespace headwise

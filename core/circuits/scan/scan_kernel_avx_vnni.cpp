@@ -4,11 +4,11 @@
 namespace headwise {
 
 extern const ScanKernel scanByAvxVnni;
-constinit const ScanKernel scanByAvxVnni{"AVX-VNNI", false, ScanTile<PairsOfVnni<8>, 2, 4>::ends,
-                                         ScanTile<PairsOfVnni<8>, 2, 4>::entries};
+constinit const ScanKernel scanByAvxVnni{"AVX-VNNI", false, ScanTile<PairsOfVnni<8>, 4, 2>::ends,
+                                         ScanTile<PairsOfVnni<8>, 4, 2>::entries};
 
 extern const ScanKernel scanBytesByAvxVnni;
-constinit const ScanKernel scanBytesByAvxVnni{"AVX-VNNI, bytes", true, ScanTile<BytesOfVnni<8>, 2, 4>::ends,
-                                              ScanTile<PairsOfVnni<8>, 2, 4>::entries};
+constinit const ScanKernel scanBytesByAvxVnni{"AVX-VNNI, bytes", true, ScanTile<BytesOfVnni<8>, 4, 2>::ends,
+                                              ScanTile<PairsOfVnni<8>, 4, 2>::entries};
 
 } // namespace headwise

@@ -2,6 +2,8 @@
 
 #include "core/circuits/scan/scan_kernel.h"
 
+#include <utility>
+
 /// \file
 /// The products of ScanKernel for one width of vectors. Each width is compiled in a file of its own, for processors that have it. Code that
 /// other files share, of the standard library for example, must not be compiled there: the linker could take it for all processors.
@@ -13,62 +15,72 @@ template <int count>
 struct ScanVector {
     static constexpr int lanes = count;
     using Sums [[gnu::vector_size(count * sizeof(int))]] = int;
+    using Floats [[gnu::vector_size(count * sizeof(float))]] = float;
+    using Marks [[gnu::vector_size(count)]] = signed char;
 };
 
-/// \tparam Vector a ScanVector with `add(sums, column, row)`, which multiplies the numbers of words and adds the products of each word to its
-/// sum
-/// \tparam height rows whose sums are held side by side
-/// \tparam width vectors that are summed for each of these rows
+/// \tparam Vector a ScanVector with `add(sums, row, column)`, which multiplies the numbers of words and adds the products of each word to its
+/// sum. Bytes of the first have no sign.
+/// \tparam height columns whose sums are held side by side
+/// \tparam width vectors of rows that are summed for each of these columns
 template <typename Vector, int height, int width>
 struct ScanTile {
     static constexpr int lanes = Vector::lanes;
     static constexpr int lines = ScanKernel::lines;
     static_assert(lines % (lanes * width) == 0 && lines % height == 0);
 
-    template <int count>
-    using SumsOf = typename ScanVector<count>::Sums;
-    using Sums = SumsOf<lanes>;
+    using Sums = typename ScanVector<lanes>::Sums;
 
     static void ends(const int* rows, const int* columns, std::ptrdiff_t steps, const int* starts,
                      const TileEnds& out)
     {
-        alignas(64) int high[lines][lanes];
-        alignas(64) int low[lines][lanes];
+        constexpr int lowest = -__INT_MAX__ - 1;
+        Sums ofColumns[lines];
         for (int panel = 0; panel < lines; panel += lanes * width) {
-            Sums highest[width];
+            Sums high[width], low[width];
+            for (int vector = 0; vector < width; ++vector) {
+                high[vector] = lowest - Sums{};
+                low[vector] = __INT_MAX__ - Sums{};
+            }
             for (int first = 0; first < lines; first += height) {
                 Sums sums[height][width];
                 for (int i = 0; i < height; ++i) {
                     for (int vector = 0; vector < width; ++vector)
                         sums[i][vector] = starts[first + i] - Sums{};
                 }
-                add(rows + first, columns + panel, steps, sums);
+                add(rows + panel, columns + first, steps, sums);
                 for (int i = 0; i < height; ++i) {
-                    Sums above = panel == 0 ? sums[i][0] : load<lanes>(high[first + i]);
-                    Sums below = panel == 0 ? sums[i][0] : load<lanes>(low[first + i]);
-                    for (int vector = 0; vector < width; ++vector) {
-                        above = larger(above, sums[i][vector]);
-                        below = smaller(below, sums[i][vector]);
-                        highest[vector] =
-                            first + i == 0 ? sums[i][vector] : larger(highest[vector], sums[i][vector]);
+                    for (int vector = 0; vector < width; ++vector)
+                        high[vector] = larger(high[vector], sums[i][vector]);
+                }
+                if (out.smallest) {
+                    for (int i = 0; i < height; ++i) {
+                        for (int vector = 0; vector < width; ++vector)
+                            low[vector] = smaller(low[vector], sums[i][vector]);
                     }
-                    __builtin_memcpy(high[first + i], &above, sizeof above);
-                    __builtin_memcpy(low[first + i], &below, sizeof below);
+                }
+                if (out.columnLargest) {
+                    for (int i = 0; i < height; ++i) {
+                        Sums most = panel == 0 ? sums[i][0] : larger(ofColumns[first + i], sums[i][0]);
+                        for (int vector = 1; vector < width; ++vector)
+                            most = larger(most, sums[i][vector]);
+                        ofColumns[first + i] = most;
+                    }
                 }
             }
             for (int vector = 0; vector < width; ++vector) {
-                for (int lane = 0; lane < lanes; ++lane)
-                    out.columnLargest[panel + vector * lanes + lane] =
-                        static_cast<float>(highest[vector][lane]);
+                store(high[vector], out.largest + panel + lanes * vector);
+                if (out.smallest)
+                    store(low[vector], out.smallest + panel + lanes * vector);
             }
         }
-        for (int i = 0; i < lines; ++i) {
-            out.largest[i * out.stride] = static_cast<float>(end<lanes, true>(high[i]));
-            out.smallest[i * out.stride] = static_cast<float>(end<lanes, false>(low[i]));
+        if (out.columnLargest) {
+            for (int first = 0; first < lines; first += lanes)
+                store(largestOfEach<lanes>(ofColumns + first), out.columnLargest + first);
         }
     }
 
-    static void entries(const int* tile, const int* line, std::ptrdiff_t steps, int* out)
+    static void entries(const int* tile, const int* line, std::ptrdiff_t steps, const TileEntries& out)
     {
         constexpr int atOnce = lines / lanes < 8 ? lines / lanes : 8;
         for (int panel = 0; panel < lines; panel += lanes * atOnce) {
@@ -77,10 +89,16 @@ struct ScanTile {
             for (std::ptrdiff_t k = 0; k < steps; ++k, column += lines) {
                 const Sums factor = line[k * lines] - Sums{};
                 for (int vector = 0; vector < atOnce; ++vector)
-                    sums[vector] = Vector::add(sums[vector],
-                                               load<lanes>(column + std::ptrdiff_t(lanes) * vector), factor);
+                    sums[vector] =
+                        Vector::add(sums[vector], load(column + std::ptrdiff_t(lanes) * vector), factor);
             }
-            __builtin_memcpy(out + panel, sums, sizeof sums);
+            for (int vector = 0; vector < atOnce; ++vector) {
+                const Sums products = out.sign > 0 ? sums[vector] : -sums[vector];
+                const auto reaching =
+                    __builtin_convertvector(products >= out.least, typename ScanVector<lanes>::Marks);
+                __builtin_memcpy(out.products + panel + lanes * vector, &products, sizeof products);
+                __builtin_memcpy(out.reaching + panel + lanes * vector, &reaching, sizeof reaching);
+            }
         }
     }
 
@@ -90,47 +108,47 @@ private:
         for (std::ptrdiff_t k = 0; k < steps; ++k, row += lines, column += lines) {
             Sums words[width];
             for (int vector = 0; vector < width; ++vector)
-                words[vector] = load<lanes>(column + std::ptrdiff_t(lanes) * vector);
+                words[vector] = load(row + std::ptrdiff_t(lanes) * vector);
             for (int i = 0; i < height; ++i) {
-                const Sums factor = row[i] - Sums{}; // one word in every lane
+                const Sums factor = column[i] - Sums{}; // one word in every lane
                 for (int vector = 0; vector < width; ++vector)
                     sums[i][vector] = Vector::add(sums[i][vector], words[vector], factor);
             }
         }
     }
 
-    template <int count>
-    static SumsOf<count> load(const int* from)
+    static Sums load(const int* from)
     {
-        SumsOf<count> numbers;
+        Sums numbers;
         __builtin_memcpy(&numbers, from, sizeof numbers);
         return numbers;
     }
-    template <typename Numbers>
-    static Numbers larger(Numbers a, Numbers b)
+    static void store(Sums sums, float* to)
     {
-        return a > b ? a : b;
+        const auto rounded = __builtin_convertvector(sums, typename ScanVector<lanes>::Floats);
+        __builtin_memcpy(to, &rounded, sizeof rounded);
     }
-    template <typename Numbers>
-    static Numbers smaller(Numbers a, Numbers b)
-    {
-        return a < b ? a : b;
-    }
+    static Sums larger(Sums a, Sums b) { return a > b ? a : b; }
+    static Sums smaller(Sums a, Sums b) { return a < b ? a : b; }
 
-    /// Returns the largest or the smallest of `count` numbers, half against half.
-    template <int count, bool isLargest>
-    static int end(const int* numbers)
+    /// Returns the largest number of each of `count` vectors, in each of lanes / count parts of it: lane against lane.
+    template <int count>
+    static Sums largestOfEach(const Sums* vectors)
     {
-        if constexpr (count == 2) {
-            return (numbers[0] > numbers[1]) == isLargest ? numbers[0] : numbers[1];
+        if constexpr (count == 1) {
+            return *vectors;
         } else {
-            const auto first = load<count / 2>(numbers);
-            const auto second = load<count / 2>(numbers + count / 2);
-            const auto better = isLargest ? larger(first, second) : smaller(first, second);
-            int rest[count / 2];
-            __builtin_memcpy(rest, &better, sizeof better);
-            return end<count / 2, isLargest>(rest);
+            const Sums first = largestOfEach<count / 2>(vectors),
+                       second = largestOfEach<count / 2>(vectors + count / 2);
+            return largerNeighbours(first, second, std::make_integer_sequence<int, lanes>());
         }
+    }
+    /// Returns the larger of every two neighbours, those of `first` before those of `second`.
+    template <int... lane>
+    static Sums largerNeighbours(Sums first, Sums second, std::integer_sequence<int, lane...>)
+    {
+        return larger(__builtin_shufflevector(first, second, 2 * lane...),
+                      __builtin_shufflevector(first, second, (2 * lane + 1)...));
     }
 };
 

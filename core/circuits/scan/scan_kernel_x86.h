@@ -14,16 +14,16 @@ template <int count>
 struct PairsOfX86 : ScanVector<count> {
     using Sums = typename ScanVector<count>::Sums;
 
-    static Sums add(Sums sums, Sums column, Sums row)
+    static Sums add(Sums sums, Sums row, Sums column)
     {
         if constexpr (count == 16)
             return sums
                 + reinterpret_cast<Sums>(
-                       _mm512_madd_epi16(reinterpret_cast<__m512i>(column), reinterpret_cast<__m512i>(row)));
+                       _mm512_madd_epi16(reinterpret_cast<__m512i>(row), reinterpret_cast<__m512i>(column)));
         else
             return sums
                 + reinterpret_cast<Sums>(
-                       _mm256_madd_epi16(reinterpret_cast<__m256i>(column), reinterpret_cast<__m256i>(row)));
+                       _mm256_madd_epi16(reinterpret_cast<__m256i>(row), reinterpret_cast<__m256i>(column)));
     }
 };
 
@@ -32,16 +32,16 @@ template <int count>
 struct PairsOfVnni : ScanVector<count> {
     using Sums = typename ScanVector<count>::Sums;
 
-    static Sums add(Sums sums, Sums column, Sums row)
+    static Sums add(Sums sums, Sums row, Sums column)
     {
         if constexpr (count == 16)
             return reinterpret_cast<Sums>(_mm512_dpwssd_epi32(reinterpret_cast<__m512i>(sums),
-                                                              reinterpret_cast<__m512i>(column),
-                                                              reinterpret_cast<__m512i>(row)));
+                                                              reinterpret_cast<__m512i>(row),
+                                                              reinterpret_cast<__m512i>(column)));
         else
             return reinterpret_cast<Sums>(_mm256_dpwssd_avx_epi32(reinterpret_cast<__m256i>(sums),
-                                                                  reinterpret_cast<__m256i>(column),
-                                                                  reinterpret_cast<__m256i>(row)));
+                                                                  reinterpret_cast<__m256i>(row),
+                                                                  reinterpret_cast<__m256i>(column)));
     }
 };
 
@@ -50,16 +50,16 @@ template <int count>
 struct BytesOfVnni : ScanVector<count> {
     using Sums = typename ScanVector<count>::Sums;
 
-    static Sums add(Sums sums, Sums column, Sums row)
+    static Sums add(Sums sums, Sums row, Sums column)
     {
         if constexpr (count == 16)
             return reinterpret_cast<Sums>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums),
-                                                              reinterpret_cast<__m512i>(column),
-                                                              reinterpret_cast<__m512i>(row)));
+                                                              reinterpret_cast<__m512i>(row),
+                                                              reinterpret_cast<__m512i>(column)));
         else
             return reinterpret_cast<Sums>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums),
-                                                                  reinterpret_cast<__m256i>(column),
-                                                                  reinterpret_cast<__m256i>(row)));
+                                                                  reinterpret_cast<__m256i>(row),
+                                                                  reinterpret_cast<__m256i>(column)));
     }
 };
 

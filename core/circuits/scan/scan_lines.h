@@ -30,39 +30,43 @@ public:
     /// Numbers of a line up to which sums of bytes with their starts stay below 2^31.
     static constexpr Eigen::Index longestOfBytes = 32768;
 
-    /// \param perWord 2 numbers of 16 bits, or 4 bytes \param offset added to all numbers
-    RoundedLines(int perWord, int offset)
+    /// [64, r], the numbers of the lines of a tile.
+    using Tile = Eigen::Array<float, tileLines, Eigen::Dynamic>;
+
+    struct alignas(64) Words { // a line of the cache
+        static constexpr Eigen::Index size = 16;
+        std::array<int, size> words;
+    };
+
+    /// \param perWord 2 numbers of 16 bits, or 4 bytes
+    explicit RoundedLines(int perWord)
         : m_perWord(perWord)
-        , m_offset(offset)
     {
     }
 
     void resize(Eigen::Index inner, Eigen::Index tiles, Eigen::Index groups);
     /// Sets the scale of a group. \param norm, largest of its lines and of their numbers
-    void begin(Eigen::Index group, double norm, double largest);
-    /// Rounds a line into a place of a tile of the group.
-    void put(Eigen::Index group, Eigen::Index tile, Eigen::Index place, const Eigen::ArrayXd& line);
+    void begin(Eigen::Index group, float norm, float largest);
+    /// Rounds a tile of the group.
+    void put(Eigen::Index group, Eigen::Index tile, const Tile& lines);
 
     Eigen::Index steps() const { return m_steps; }
     const int* tile(Eigen::Index index) const { return m_words[offset(index)].words.data(); }
-    /// Starts of the products of these lines as rows: bytes of columns are 128 more than their numbers.
+    /// Copies tiles as ScanKernel takes rows: bytes are 128 more than their numbers.
+    std::vector<Words> asRows(Eigen::Index first, Eigen::Index tiles) const;
+    /// Starts of the products of these lines as columns: bytes of rows are 128 more than their numbers.
     const int* starts(Eigen::Index tile) const { return m_starts.data() + tile * ScanKernel::lines; }
     const LineScale& scale(Eigen::Index group) const { return m_scales[static_cast<std::size_t>(group)]; }
 
 private:
-    struct alignas(64) Packed { // a line of the cache
-        static constexpr Eigen::Index size = 16;
-        std::array<int, size> words;
-    };
-
     std::size_t offset(Eigen::Index tile) const
     {
-        return static_cast<std::size_t>(tile * m_steps * ScanKernel::lines / Packed::size);
+        return static_cast<std::size_t>(tile * m_steps * ScanKernel::lines / Words::size);
     }
 
-    int m_perWord, m_offset;
+    int m_perWord;
     Eigen::Index m_steps = 0;
-    std::vector<Packed> m_words;
+    std::vector<Words> m_words;
     std::vector<int> m_starts;
     std::vector<LineScale> m_scales;
 };
@@ -77,8 +81,7 @@ public:
         const Matrix<float>& factors;    ///< [r, lines]
         const std::vector<bool>& unused; ///< Left out; empty: all are in use.
         Eigen::Index tilesOfGroup;
-        bool areColumns; ///< Their bytes have no sign.
-        bool needBytes;  ///< Besides numbers of 16 bits.
+        bool needBytes; ///< Besides numbers of 16 bits.
         /// One for each line; their norms are divided out then.
         std::optional<std::vector<float>> keys = std::nullopt;
     };
@@ -90,9 +93,6 @@ public:
     Eigen::Index inner() const { return m_inner; }
     Eigen::Index tiles() const { return (count() + tileLines - 1) / tileLines; }
     Eigen::Index groups() const { return (tiles() + m_tilesOfGroup - 1) / m_tilesOfGroup; }
-    /// Numbers from a line's ends in these groups to the next line's: an odd count of cache lines, so that those of 64 lines have
-    /// different places in the cache.
-    Eigen::Index stride() const { return ((groups() + 15) / 16 | 1) * 16; }
     Eigen::Index groupOf(Eigen::Index tile) const { return tile / m_tilesOfGroup; }
     /// The first tile of a group; of the last group plus one: the number of tiles.
     Eigen::Index firstTile(Eigen::Index group) const { return std::min(group * m_tilesOfGroup, tiles()); }
@@ -103,12 +103,16 @@ public:
 
 private:
     explicit ScanLines(const Side& side);
-    /// \param lengths by which each line is divided
-    void round(const Side& side, Eigen::Index group, const Eigen::VectorXd& lengths);
+
+    /// Of each line of the side.
+    struct Measures {
+        Eigen::VectorXd norms, largest; // largest: of its numbers, without their signs
+        Eigen::VectorXd factors;        // by which it is multiplied before rounding
+    };
+    void round(const Side& side, Eigen::Index group, const Measures& measures);
 
     std::vector<int> m_ids;
-    RoundedLines m_pairs{2, 0}; // of 16 bits
-    RoundedLines m_bytes;
+    RoundedLines m_pairs{2}, m_bytes{4}; // of 16 bits, of 8
     Eigen::Index m_inner, m_tilesOfGroup;
 };
 

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <utility>
@@ -12,79 +16,8 @@ namespace headwise {
 
 namespace {
 
-/// Lower bounds of the ends of one line with the largest of every few, so that most are passed over. Every `m_largest.size()`-th group is
-/// one of the few, so that all of these are found at once.
-class LineKeys {
-public:
-    /// \param lower no end is further above its bound than its `spread`, which falls
-    LineKeys(const Eigen::VectorXf& lower, const Eigen::VectorXf& spread)
-        : m_lower(lower)
-        , m_spread(spread)
-        , m_largest(lower.head((lower.size() + few - 1) / few))
-    {
-        const Eigen::Index step = m_largest.size();
-        for (Eigen::Index first = step; first < lower.size(); first += step) {
-            const Eigen::Index count = std::min(step, lower.size() - first);
-            m_largest.head(count) = m_largest.head(count).cwiseMax(lower.segment(first, count));
-        }
-    }
-
-    /// Returns what the ends of k groups or more reach, −∞ if there are fewer.
-    float reachedBy(std::size_t k) const
-    {
-        if (static_cast<std::size_t>(m_lower.size()) < k)
-            return -std::numeric_limits<float>::infinity();
-        float common = -std::numeric_limits<float>::infinity();
-        if (static_cast<std::size_t>(m_largest.size()) >= k)
-            common = select(m_largest, k);
-        std::vector<float> reaching;
-        reaching.reserve(static_cast<std::size_t>(m_lower.size()));
-        forEachOf([&](Eigen::Index i) { return m_largest(i) >= common; },
-                  [&](Eigen::Index group) {
-                      if (m_lower(group) >= common)
-                          reaching.push_back(m_lower(group));
-                  });
-        return select(std::move(reaching), k);
-    }
-
-    /// Calls `visit` with each group whose end may reach `key`.
-    template <typename Visit>
-    void forEachThatMayReach(float key, Visit visit) const
-    {
-        forEachOf([&](Eigen::Index i) { return m_largest(i) + m_spread(i) >= key; },
-                  [&](Eigen::Index group) {
-                      if (m_lower(group) + m_spread(group) >= key)
-                          visit(group);
-                  });
-    }
-
-private:
-    static constexpr Eigen::Index few = 8;
-
-    /// Calls `visit` with each group of the few that are `wanted`.
-    template <typename Wanted, typename Visit>
-    void forEachOf(Wanted wanted, Visit visit) const
-    {
-        for (Eigen::Index i = 0; i < m_largest.size(); ++i) {
-            if (!wanted(i))
-                continue;
-            for (Eigen::Index group = i; group < m_lower.size(); group += m_largest.size())
-                visit(group);
-        }
-    }
-
-    template <typename Numbers>
-    static float select(Numbers numbers, std::size_t k)
-    {
-        float* last = numbers.data() + k - 1;
-        std::nth_element(numbers.data(), last, numbers.data() + numbers.size(), std::greater<>());
-        return *last;
-    }
-
-    const Eigen::VectorXf& m_lower;
-    const Eigen::VectorXf& m_spread;
-    Eigen::VectorXf m_largest;
-};
+constexpr auto perTile = static_cast<std::size_t>(tileLines); // lines
+constexpr std::size_t atOnce = 16;                            // numbers that are compared together
 
 struct Exact {
     double key;
@@ -95,15 +28,37 @@ struct Exact {
     }
 };
 
-constexpr std::size_t entriesAtOnce = 16;
-
-/// Whether one of the next few entries reaches `least`.
-bool reaches(const int* entries, float sign, float least)
+/// Calls `visit` with each line of a tile for which `wanted`, which is cheap, is true.
+template <typename Wanted, typename Visit>
+void forEachWanted(Wanted wanted, Visit visit)
 {
-    int any = 0;
-    for (std::size_t i = 0; i < entriesAtOnce; ++i)
-        any |= sign * static_cast<float>(entries[i]) >= least ? 1 : 0;
-    return any != 0;
+    for (std::size_t first = 0; first < perTile; first += atOnce) {
+        int any = 0;
+        for (std::size_t i = 0; i < atOnce; ++i)
+            any |= wanted(first + i) ? 1 : 0;
+        if (any == 0)
+            continue;
+        for (std::size_t i = first; i < first + atOnce; ++i) {
+            if (wanted(i))
+                visit(i);
+        }
+    }
+}
+
+/// Calls `visit` with the place of each mark of ScanKernel::entries.
+template <typename Visit>
+void forEachMarked(const std::array<signed char, perTile>& marks, Visit visit)
+{
+    static_assert(std::endian::native == std::endian::little);
+    for (std::size_t first = 0; first < perTile; first += sizeof(std::uint64_t)) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, marks.data() + first, sizeof eight);
+        while (eight != 0) {
+            const int bit = std::countr_zero(eight) / 8 * 8;
+            visit(first + static_cast<std::size_t>(bit) / 8);
+            eight &= ~(std::uint64_t(255) << bit);
+        }
+    }
 }
 
 } // namespace
@@ -112,206 +67,230 @@ struct LineRanking::Candidate {
     float lower, upper; // the entry is between them
     int id;
 };
-/// State of one line before it is ranked.
-struct LineRanking::Open {
-    float reached = 0; // by k entries or more, in numbers of 16 bits
-    std::vector<Candidate> candidates;
-};
-/// A line of which a group can hold one of the first k entries, none of them above `upper`.
-struct LineRanking::Doubt {
-    int line;
-    float upper;
-};
-/// For each group of the other side the lines that need it. `first` has the k groups of each line whose ends are the largest; what their entries
-/// reach spares most of the `rest`.
-struct LineRanking::Doubts {
-    std::vector<std::vector<Doubt>> first, rest;
-};
 
-/// The groups of the other side that have ends, as a tile of own lines meets them.
-struct LineRanking::OtherScales {
-    Eigen::VectorXf units, errors;
-
-    OtherScales(const RoundedLines& others, const LineScale& own, Eigen::Index groups, Eigen::Index inner)
-        : units(groups)
-        , errors(groups)
+/// Bounds of the entries that are the ends of one tile in the groups of the other side, in units of the tile.
+class LineRanking::EndBounds {
+public:
+    /// \param tile one of those that have ends, from 0
+    EndBounds(const LineRanking& ranking, const LineEnds& own, Eigen::Index tile)
+        : m_ends(own.ends + tile * ranking.m_other->groups() * tileLines)
+        , m_units(static_cast<std::size_t>(own.groups))
+        , m_losses(m_units.size())
     {
-        for (Eigen::Index group = 0; group < groups; ++group) {
-            units(group) = others.scale(group).unit;
-            errors(group) = errorOf(own, others.scale(group), inner);
+        const RoundedLines& others = ranking.m_other->rounded(own.kernel.isOfBytes);
+        const LineScale& scale =
+            ranking.m_own->rounded(own.kernel.isOfBytes).scale(ranking.m_own->groupOf(own.firstTile + tile));
+        for (std::size_t group = 0; group < m_units.size(); ++group) {
+            const LineScale& other = others.scale(static_cast<Eigen::Index>(group));
+            m_units[group] = static_cast<float>(own.sign) * other.unit;
+            m_losses[group] = errorOf(scale, other, ranking.m_own->inner()) * other.unit;
         }
     }
 
-    /// Lower bounds of the ends of a line. \param ends of the line
-    Eigen::VectorXf lower(const float* ends, int sign) const
+    float lower(std::size_t group, std::size_t line) const
     {
-        const Eigen::Map<const Eigen::ArrayXf> all(ends, units.size());
-        return (static_cast<float>(sign) * all - errors.array()) * units.array();
+        return m_ends[group * perTile + line] * m_units[group] - m_losses[group];
+    }
+    float upper(std::size_t group, std::size_t line) const
+    {
+        return m_ends[group * perTile + line] * m_units[group] + m_losses[group];
+    }
+
+    /// Returns what k ends of each line or more reach, −∞ if there are fewer.
+    std::array<float, perTile> reachedBy(int k) const
+    {
+        std::array<float, perTile> all{};
+        std::vector<std::array<float, atOnce>> largest(static_cast<std::size_t>(k)); // falling
+        for (std::size_t first = 0; first < perTile; first += atOnce) {
+            for (auto& one : largest)
+                one.fill(-std::numeric_limits<float>::infinity());
+            for (std::size_t group = 0; group < m_units.size(); ++group) {
+                std::array<float, atOnce> next{};
+                int any = 0;
+                for (std::size_t i = 0; i < atOnce; ++i) {
+                    next[i] = lower(group, first + i);
+                    any |= next[i] > largest.back()[i] ? 1 : 0;
+                }
+                if (any == 0)
+                    continue;
+                for (auto& one : largest) {
+                    for (std::size_t i = 0; i < atOnce; ++i) {
+                        const float larger = std::max(one[i], next[i]);
+                        next[i] = std::min(one[i], next[i]);
+                        one[i] = larger;
+                    }
+                }
+            }
+            std::ranges::copy(largest.back(), all.begin() + static_cast<std::ptrdiff_t>(first));
+        }
+        return all;
+    }
+
+private:
+    const float* m_ends;                  // [groups, 64]
+    std::vector<float> m_units, m_losses; // [groups]
+};
+
+/// Lines of one tile before they are ranked.
+struct LineRanking::OpenTile {
+    EndBounds ends;
+    float toPairs;                     // from units of the tile to numbers of 16 bits
+    std::array<float, perTile> ofEnds; // k ends or more reach it, in units of the tile; ∞ past the last line
+    std::array<float, perTile> reached; // by k entries or more, in numbers of 16 bits; likewise
+    std::vector<float> best; // [64, k], the best lower bounds of candidates, heaps with the least first
+    std::array<std::vector<Candidate>, perTile> candidates;
+
+    OpenTile(const LineRanking& ranking, const LineEnds& own, Eigen::Index tile, int k)
+        : ends(ranking, own, tile)
+        , ofEnds(ends.reachedBy(k))
+        , reached()
+        , best(perTile * static_cast<std::size_t>(k), -std::numeric_limits<float>::infinity())
+    {
+        const Eigen::Index group = ranking.m_own->groupOf(own.firstTile + tile);
+        toPairs = ranking.m_own->rounded(own.kernel.isOfBytes).scale(group).unit
+            / ranking.m_own->pairs().scale(group).unit;
+        const std::size_t used = ranking.m_own->idsOf(own.firstTile + tile).size();
+        std::fill(ofEnds.begin() + static_cast<std::ptrdiff_t>(used), ofEnds.end(),
+                  std::numeric_limits<float>::infinity());
+        std::ranges::transform(ofEnds, reached.begin(), [this](float end) { return end * toPairs; });
+        for (std::size_t line = 0; line < used; ++line)
+            candidates[line].reserve(2 * static_cast<std::size_t>(k));
+    }
+
+    void add(std::size_t line, const Candidate& candidate)
+    {
+        candidates[line].push_back(candidate);
+        const std::size_t k = best.size() / perTile;
+        const std::span<float> heap = std::span(best).subspan(line * k, k);
+        if (candidate.lower <= heap.front())
+            return;
+        std::ranges::pop_heap(heap, std::greater<>());
+        heap.back() = candidate.lower;
+        std::ranges::push_heap(heap, std::greater<>());
+        reached[line] = std::max(reached[line], heap.front());
     }
 };
 
-LineRanking::LineRanking(const ScanLines& own, const ScanLines& other, std::function<double(int, int)> exact)
-    : m_own(own)
-    , m_other(other)
+LineRanking::LineRanking(std::shared_ptr<const ScanLines> own, std::shared_ptr<const ScanLines> other,
+                         std::function<double(int, int)> exact)
+    : m_own(std::move(own))
+    , m_other(std::move(other))
     , m_exact(std::move(exact))
 {
 }
 
 Result<Done> LineRanking::rank(const LineEnds& own, const RankedLists& lists, const Task& task) const
 {
-    std::vector<Open> open(static_cast<std::size_t>(own.tiles * tileLines));
-    const Doubts doubts = choose(own, lists.k, open);
-    if (!collect(doubts.first, own, open, task))
-        return stopped();
-    for (Open& line : open)
-        line.reached = std::max(line.reached, reachedBy(line.candidates, lists.k));
-    if (!collect(doubts.rest, own, open, task))
-        return stopped();
-    for (std::size_t i = 0; i < open.size(); ++i) {
+    std::vector<OpenTile> open;
+    for (Eigen::Index tile = 0; tile < own.tiles; ++tile)
+        open.emplace_back(*this, own, tile, lists.k);
+    // First the groups of each line whose ends are the k largest: what their entries reach spares most of the others.
+    struct Doubt {
+        Eigen::Index group;
+        Place line;
+        float upper; // no entry is above it
+    };
+    std::vector<Doubt> others;
+    for (Eigen::Index group = 0; group < own.groups; ++group) {
         if (task.cancelled())
             return stopped();
-        const std::span<const int> ids =
-            m_own.idsOf(own.firstTile + static_cast<Eigen::Index>(i) / tileLines);
-        if (i % tileLines < ids.size())
-            put(ids[i % tileLines], std::move(open[i].candidates), own.sign, lists);
+        const auto at = static_cast<std::size_t>(group);
+        for (Eigen::Index tile = 0; tile < own.tiles; ++tile) {
+            OpenTile& of = open[static_cast<std::size_t>(tile)];
+            forEachWanted(
+                [&](std::size_t line) { return of.ends.upper(at, line) >= of.ofEnds[line]; },
+                [&](std::size_t line) {
+                    if (of.ends.lower(at, line) >= of.ofEnds[line])
+                        collect(group, {tile, line}, own, of);
+                    else
+                        others.push_back({group, {tile, line}, of.ends.upper(at, line) * of.toPairs});
+                });
+        }
+    }
+    for (const Doubt& doubt : others) {
+        if (task.cancelled())
+            return stopped();
+        OpenTile& of = open[static_cast<std::size_t>(doubt.line.tile)];
+        if (doubt.upper >= of.reached[doubt.line.place])
+            collect(doubt.group, doubt.line, own, of);
+    }
+    for (Eigen::Index tile = 0; tile < own.tiles; ++tile) {
+        if (task.cancelled())
+            return stopped();
+        OpenTile& of = open[static_cast<std::size_t>(tile)];
+        const std::span<const int> ids = m_own->idsOf(own.firstTile + tile);
+        for (std::size_t line = 0; line < ids.size(); ++line) {
+            std::vector<Candidate>& candidates = of.candidates[line];
+            std::erase_if(candidates, [least = of.reached[line]](const Candidate& candidate) {
+                return candidate.upper < least;
+            });
+            put(ids[line], candidates, own.sign, lists);
+        }
     }
     return Done{};
 }
 
 double LineRanking::groupsInDoubt(const LineEnds& own, int k) const
 {
-    std::vector<Open> open(static_cast<std::size_t>(own.tiles * tileLines));
-    const Doubts doubts = choose(own, k, open);
-    double count = 0;
-    for (const auto* groups : {&doubts.first, &doubts.rest}) {
-        for (const auto& lines : *groups)
-            count += static_cast<double>(lines.size());
-    }
-    return count / static_cast<double>(open.size());
+    const EndBounds bounds(*this, own, 0);
+    const std::array<float, perTile> reached = bounds.reachedBy(k);
+    std::size_t count = 0;
+    for (std::size_t group = 0; group < static_cast<std::size_t>(own.groups); ++group)
+        forEachWanted([&](std::size_t i) { return bounds.upper(group, i) >= reached[i]; },
+                      [&](std::size_t) { ++count; });
+    return static_cast<double>(count) / static_cast<double>(perTile);
 }
 
 std::vector<float> LineRanking::reached(const LineEnds& own, int k) const
 {
-    const LineScale& scale = m_own.rounded(own.kernel.isOfBytes).scale(m_own.groupOf(own.firstTile));
-    const OtherScales scales(m_other.rounded(own.kernel.isOfBytes), scale, own.groups, m_own.inner());
-    const Eigen::VectorXf noSpread = Eigen::VectorXf::Zero(own.groups);
-    std::vector<float> all(m_own.idsOf(own.firstTile).size());
-    for (std::size_t line = 0; line < all.size(); ++line) {
-        const Eigen::VectorXf lower =
-            scales.lower(own.ends + static_cast<Eigen::Index>(line) * m_other.stride(), own.sign);
-        all[line] = LineKeys(lower, noSpread).reachedBy(static_cast<std::size_t>(k));
-    }
-    return all;
+    const std::array<float, perTile> all = EndBounds(*this, own, 0).reachedBy(k);
+    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(m_own->idsOf(own.firstTile).size())};
 }
 
 Eigen::Index LineRanking::groupsReaching(const LineEnds& own, float least) const
 {
-    const LineScale& scale = m_own.rounded(own.kernel.isOfBytes).scale(m_own.groupOf(own.firstTile));
-    const RoundedLines& others = m_other.rounded(own.kernel.isOfBytes);
+    const LineScale& scale = m_own->rounded(own.kernel.isOfBytes).scale(m_own->groupOf(own.firstTile));
+    const RoundedLines& others = m_other->rounded(own.kernel.isOfBytes);
     const auto reaches = [&](Eigen::Index group) {
         const LineScale& other = others.scale(group);
-        return (scale.norm * other.norm + errorOf(scale, other, m_own.inner())) * other.unit >= least;
+        return (scale.norm * other.norm + errorOf(scale, other, m_own->inner())) * other.unit >= least;
     };
-    Eigen::Index end = m_other.groups();
+    Eigen::Index end = m_other->groups();
     while (end > 0 && !reaches(end - 1))
         --end;
     return end;
 }
 
-LineRanking::Doubts LineRanking::choose(const LineEnds& own, int k, std::vector<Open>& open) const
+/// Multiplies a group again with a line that needs it.
+void LineRanking::collect(Eigen::Index group, const Place& line, const LineEnds& own, OpenTile& open) const
 {
-    const RoundedLines& ownLines = m_own.rounded(own.kernel.isOfBytes);
-    const RoundedLines& others = m_other.rounded(own.kernel.isOfBytes);
-    const Eigen::Index groups = own.groups;
-    Doubts doubts;
-    doubts.first.resize(static_cast<std::size_t>(groups));
-    doubts.rest.resize(static_cast<std::size_t>(groups));
-    Eigen::VectorXf spread(groups);
-    for (Eigen::Index i = 0; i < own.tiles; ++i) {
-        const Eigen::Index ownGroup = m_own.groupOf(own.firstTile + i);
-        const LineScale& scale = ownLines.scale(ownGroup);
-        const OtherScales scales(others, scale, groups, m_own.inner());
-        float widest = 0;
-        for (Eigen::Index group = groups - 1; group >= 0; --group) {
-            widest = std::max(widest, 2 * scales.errors(group) * scales.units(group));
-            spread(group) = widest;
-        }
-        const float toPairs = scale.unit / m_own.pairs().scale(ownGroup).unit;
-        const auto count = static_cast<Eigen::Index>(m_own.idsOf(own.firstTile + i).size());
-        for (Eigen::Index line = i * tileLines; line < i * tileLines + count; ++line) {
-            const Eigen::VectorXf lower = scales.lower(own.ends + line * m_other.stride(), own.sign);
-            const LineKeys keys(lower, spread);
-            const float reached = keys.reachedBy(static_cast<std::size_t>(k));
-            keys.forEachThatMayReach(reached, [&](Eigen::Index group) {
-                auto& lines = lower(group) >= reached ? doubts.first : doubts.rest;
-                lines[static_cast<std::size_t>(group)].push_back(
-                    {static_cast<int>(line), (lower(group) + spread(group)) * toPairs});
-            });
-            open[static_cast<std::size_t>(line)].reached = reached * toPairs;
-        }
-    }
-    return doubts;
-}
-
-/// Returns what k of the candidates or more reach, −∞ if there are fewer.
-float LineRanking::reachedBy(std::vector<Candidate>& candidates, int k)
-{
-    if (candidates.size() < static_cast<std::size_t>(k))
-        return -std::numeric_limits<float>::infinity();
-    const auto last = candidates.begin() + k - 1;
-    std::ranges::nth_element(candidates, last, std::greater<>(), &Candidate::lower);
-    return last->lower;
-}
-
-/// Multiplies groups again with the lines that need it. Returns false if the task was cancelled.
-bool LineRanking::collect(const std::vector<std::vector<Doubt>>& groups, const LineEnds& own,
-                          std::vector<Open>& open, const Task& task) const
-{
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        if (task.cancelled())
-            return false;
-        collect(static_cast<Eigen::Index>(group), groups[group], own, open);
-    }
-    return true;
-}
-
-void LineRanking::collect(Eigen::Index group, const std::vector<Doubt>& doubts, const LineEnds& own,
-                          std::vector<Open>& open) const
-{
-    const auto sign = static_cast<float>(own.sign);
-    const RoundedLines& others = m_other.pairs();
+    constexpr float most = 0x1p30F; // no entry is as large
+    const RoundedLines& others = m_other->pairs();
     const LineScale& scale = others.scale(group);
-    alignas(64) std::array<int, tileLines> entries{};
-    for (const auto& [index, upper] : doubts) {
-        Open& line = open[static_cast<std::size_t>(index)];
-        if (upper < line.reached)
-            continue;
-        const Eigen::Index ownTile = own.firstTile + index / tileLines;
-        const int* const factors = m_own.pairs().tile(ownTile) + index % tileLines;
-        const float error = errorOf(m_own.pairs().scale(m_own.groupOf(ownTile)), scale, m_own.inner());
-        const float least = line.reached / scale.unit - error;
-        for (Eigen::Index tile = m_other.firstTile(group); tile < m_other.firstTile(group + 1); ++tile) {
-            own.kernel.entries(others.tile(tile), factors, others.steps(), entries.data());
-            const std::span<const int> ids = m_other.idsOf(tile);
-            for (std::size_t first = 0; first < ids.size(); first += entriesAtOnce) {
-                if (!reaches(&entries[first], sign, least))
-                    continue;
-                for (std::size_t i = first; i < std::min(first + entriesAtOnce, ids.size()); ++i) {
-                    const float entry = sign * static_cast<float>(entries[i]);
-                    if (entry >= least)
-                        line.candidates.push_back(
-                            {(entry - error) * scale.unit, (entry + error) * scale.unit, ids[i]});
-                }
-            }
-        }
+    const Eigen::Index ownTile = own.firstTile + line.tile;
+    const float error = errorOf(m_own->pairs().scale(m_own->groupOf(ownTile)), scale, m_own->inner());
+    const auto least =
+        static_cast<int>(std::ceil(std::clamp(open.reached[line.place] / scale.unit - error, -most, most)));
+    alignas(64) std::array<int, perTile> products;
+    alignas(64) std::array<signed char, perTile> reaching;
+    for (Eigen::Index tile = m_other->firstTile(group); tile < m_other->firstTile(group + 1); ++tile) {
+        own.kernel.entries(others.tile(tile), m_own->pairs().tile(ownTile) + line.place, others.steps(),
+                           {own.sign, least, products.data(), reaching.data()});
+        const std::span<const int> ids = m_other->idsOf(tile);
+        forEachMarked(reaching, [&](std::size_t i) {
+            const auto product = static_cast<float>(products[i]);
+            if (i < ids.size())
+                open.add(line.place,
+                         {(product - error) * scale.unit, (product + error) * scale.unit, ids[i]});
+        });
     }
 }
 
-void LineRanking::put(int own, std::vector<Candidate> candidates, int sign, const RankedLists& lists) const
+/// Ranks a line by the exact entries. \param candidates all that can be among the first k
+void LineRanking::put(int own, std::span<const Candidate> candidates, int sign,
+                      const RankedLists& lists) const
 {
     const auto k = static_cast<std::size_t>(lists.k);
-    const float reached = reachedBy(candidates, lists.k);
-    std::erase_if(candidates, [&](const Candidate& candidate) { return candidate.upper < reached; });
     std::vector<Exact> entries;
     entries.reserve(candidates.size());
     for (const Candidate& candidate : candidates)

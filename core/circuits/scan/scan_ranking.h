@@ -5,6 +5,8 @@
 #include "core/circuits/scan/scan_lines.h"
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace headwise {
@@ -19,7 +21,7 @@ struct RankedLists {
 /// The ends of the lines of some tiles in the first groups of the other side; no other group holds one of the first k entries.
 struct LineEnds {
     Eigen::Index firstTile, tiles;
-    const float* ends;        ///< From line after line, ScanLines::stride() of the other side apart.
+    const float* ends;        ///< [tiles, groups of the other side, 64]
     int sign;                 ///< 1: the largest, −1: the smallest.
     const ScanKernel& kernel; ///< It took the ends.
     Eigen::Index groups;      ///< How many have ends.
@@ -33,7 +35,8 @@ struct LineEnds {
 class LineRanking {
 public:
     /// \param exact of a line and one of the other side, by their ids
-    LineRanking(const ScanLines& own, const ScanLines& other, std::function<double(int, int)> exact);
+    LineRanking(std::shared_ptr<const ScanLines> own, std::shared_ptr<const ScanLines> other,
+                std::function<double(int, int)> exact);
 
     /// Puts the first k entries of each line into its place of the lists, ties to the lower id. Fails only if cancelled.
     Result<Done> rank(const LineEnds& own, const RankedLists& lists, const Task& task) const;
@@ -51,21 +54,17 @@ public:
 
 private:
     struct Candidate;
-    struct Open;
-    struct Doubt;
-    struct Doubts;
-    struct OtherScales;
+    class EndBounds;
+    struct OpenTile;
+    struct Place {
+        Eigen::Index tile; // of those that have ends, from 0
+        std::size_t place; // a line of it
+    };
 
-    Doubts choose(const LineEnds& own, int k, std::vector<Open>& open) const;
-    static float reachedBy(std::vector<Candidate>& candidates, int k);
-    bool collect(const std::vector<std::vector<Doubt>>& groups, const LineEnds& own, std::vector<Open>& open,
-                 const Task& task) const;
-    void collect(Eigen::Index group, const std::vector<Doubt>& doubts, const LineEnds& own,
-                 std::vector<Open>& open) const;
-    void put(int own, std::vector<Candidate> candidates, int sign, const RankedLists& lists) const;
+    void collect(Eigen::Index group, const Place& line, const LineEnds& own, OpenTile& open) const;
+    void put(int own, std::span<const Candidate> candidates, int sign, const RankedLists& lists) const;
 
-    const ScanLines& m_own;
-    const ScanLines& m_other;
+    std::shared_ptr<const ScanLines> m_own, m_other;
     std::function<double(int, int)> m_exact;
 };
 

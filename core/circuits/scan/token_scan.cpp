@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -24,22 +25,30 @@ const ScanKernel& kernelOfPairs()
     return *std::ranges::find(scanKernels(), false, &ScanKernel::isOfBytes);
 }
 
+/// Returns how many tiles of rows share a scale and one end of each column.
+Eigen::Index tilesOfRowGroup(const RowScan& scan)
+{
+    const double bytes =
+        double(scan.rowFactors.cols()) * double(scan.colFactors.cols()) / double(tileLines) * sizeof(float);
+    Eigen::Index tiles = 1;
+    while (scan.ends == ScanEnds::BothAndColumns && tiles < tilesOfBlock
+           && bytes > scan.columnBytes * double(tiles))
+        tiles *= 2;
+    return tiles;
+}
+
 /// Multiplies all rows with all columns and ranks the ends.
 class Scan {
 public:
-    Scan(const RowScan& scan, ScanLines rows, ScanLines columns, RowEnds& out)
+    using Lines = std::shared_ptr<const ScanLines>;
+
+    Scan(const RowScan& scan, Lines rows, Lines columns, RowEnds& out)
         : m_scan(scan)
         , m_rows(std::move(rows))
         , m_columns(std::move(columns))
         , m_out(out)
         , m_byRow(m_rows, m_columns, scan.exact)
-        , m_byColumn(m_columns, m_rows, [&scan](int column, int row) { return scan.exact(row, column); })
     {
-        if (scan.ends != ScanEnds::BothAndColumns)
-            return;
-        m_ofColumns.assign(static_cast<std::size_t>(m_columns.tiles() * tileLines * m_rows.stride()),
-                           -std::numeric_limits<float>::infinity());
-        m_ofColumnTiles.assign(static_cast<std::size_t>(m_columns.tiles()), m_rows.groups());
     }
 
     /// \param fastest of the kernels for which there are numbers
@@ -50,47 +59,47 @@ public:
             return sample.error();
         const ScanKernel& kernel = sample->bytesSuffice || !fastest.isOfBytes ? fastest : kernelOfPairs();
         m_leavesOut = sample->leavesOut;
-        if (m_leavesOut && m_ofColumns.empty())
+        if (m_leavesOut) {
             if (const auto done = sortRows(kernel, task); !done)
                 return done;
-        const Eigen::Index blocks =
-            (m_rows.tiles() / tilesOfBlock + 4) / 4 * 4; // so that few cores share them evenly
-        const Eigen::Index perBlock = (m_rows.groups() + blocks - 1) / blocks; // groups
-        const auto runBlocks = [&](Eigen::Index from, Eigen::Index to, const Task& shown) {
-            return parallelFor(
-                static_cast<int>(to - from), shown, "blocks of tokens", [&](int i) -> Result<Done> {
-                    const Eigen::Index first = m_rows.firstTile((from + i) * perBlock);
-                    return runBlock({first, m_rows.firstTile((from + i + 1) * perBlock) - first}, kernel,
-                                    task);
-                });
-        };
-        if (m_ofColumns.empty())
-            return runBlocks(0, blocks, task);
-        Eigen::Index begun = 0; // blocks
-        if (m_leavesOut) {
-            begun = (firstCheck(m_rows.groups()) + perBlock - 1) / perBlock;
-            if (const auto done = runBlocks(0, begun, Task{task.stop, {}, task.threads}); !done)
-                return done;
-            if (const auto done = boundColumns(std::min(begun * perBlock, m_rows.groups()), kernel, task);
-                !done)
-                return done;
+        } else if (m_scan.ends == ScanEnds::BothAndColumns) {
+            if (const Eigen::Index tiles = tilesOfRowGroup(m_scan); tiles > 1)
+                if (const auto done = useRows(tiles, std::nullopt, kernel, task); !done)
+                    return done;
+            m_ofColumns = std::make_unique_for_overwrite<float[]>(
+                static_cast<std::size_t>(m_columns->tiles() * m_rows->groups() * tileLines));
         }
-        if (const auto done = runBlocks(begun, blocks, task); !done)
+        const Eigen::Index blocks =
+            (m_rows->tiles() / tilesOfBlock + 4) / 4 * 4; // so that few cores share them evenly
+        const Eigen::Index perBlock = (m_rows->groups() + blocks - 1) / blocks; // groups
+        const auto done =
+            parallelFor(static_cast<int>(blocks), task, "blocks of tokens", [&](int i) -> Result<Done> {
+                const Eigen::Index first = m_rows->firstTile(i * perBlock);
+                return runBlock({first, m_rows->firstTile((i + 1) * perBlock) - first}, kernel, task);
+            });
+        if (!done || !m_ofColumns)
             return done;
-        return forBlocks(m_columns, task, "lists of columns", [&](Tiles tiles) {
-            return m_byColumn.rank(
-                {tiles.first, tiles.count, endsOfColumns(tiles.first), 1, kernel, m_rows.groups()},
+        const LineRanking byColumn(m_columns, m_rows,
+                                   [this](int column, int row) { return m_scan.exact(row, column); });
+        return forBlocks(*m_columns, task, "lists of columns", [&](Tiles tiles) {
+            return byColumn.rank(
+                {tiles.first, tiles.count, endsOfColumns(tiles.first), 1, kernel, m_rows->groups()},
                 {m_scan.k, m_out.columnIds, m_out.columnValues}, task);
         });
     }
 
+    /// Whether the lists of columns were made too.
+    bool hasColumns() const { return m_ofColumns != nullptr; }
+
     /// Share of the tiles that were not multiplied.
     double leftOut() const
     {
-        return double(m_leftOut) / (double(m_rows.tiles()) * double(m_columns.groups()));
+        return double(m_leftOut) / (double(m_rows->tiles()) * double(m_columns->groups()));
     }
 
 private:
+    using Ends = Eigen::Vector<float, tileLines>;
+
     struct Tiles {
         Eigen::Index first, count;
     };
@@ -98,8 +107,8 @@ private:
     /// The ends of the rows of some tiles in each tile of columns.
     struct RowTileEnds {
         Eigen::Index firstTile;
-        std::vector<float> largest, smallest;
-        Eigen::Index groups; // of columns that have ends
+        std::unique_ptr<float[]> largest, smallest; // [tiles, groups of columns, 64]; the second may be null
+        Eigen::Index groups; // of columns that have ends; of what was left out −∞ and ∞
     };
 
     struct Sample {
@@ -110,16 +119,14 @@ private:
     /// Learns from a tile of rows.
     Result<Sample> sampled(const ScanKernel& kernel, const Task& task)
     {
-        const Eigen::Index middle = m_rows.tiles() / 2;
-        const auto ends = multiply({middle, 1}, m_columns.groups(), kernel, false, task);
+        const Eigen::Index middle = m_rows->tiles() / 2;
+        const auto ends = multiply({middle, 1}, m_columns->groups(), kernel, false, task);
         if (!ends)
             return ends.error();
-        const double groups = double(m_columns.groups());
+        const double groups = double(m_columns->groups());
         const double inDoubt =
-            m_byRow.groupsInDoubt({middle, 1, ends->largest.data(), 1, kernel, ends->groups}, m_scan.k);
-        std::vector<float> least = reached(*ends, 0, kernel);
-        if (!m_ofColumns.empty()) // rows stay where they are, and the last of a tile decides
-            least = {std::ranges::min(least)};
+            m_byRow.groupsInDoubt({middle, 1, ends->largest.get(), 1, kernel, ends->groups}, m_scan.k);
+        const std::vector<float> least = reached(*ends, 0, kernel);
         double needed = 0;
         for (const float one : least)
             needed += double(m_byRow.groupsReaching(endsOf(*ends, 0, 1, kernel), one));
@@ -131,15 +138,15 @@ private:
     {
         const Task quiet{task.stop, {}, task.threads};
         std::vector<float> keys(static_cast<std::size_t>(m_scan.rowFactors.cols()));
-        const auto done = forBlocks(m_rows, quiet, {}, [&](Tiles tiles) -> Result<Done> {
-            const auto ends = multiply(tiles, firstCheck(m_columns.groups()), kernel, false, task);
+        const auto done = forBlocks(*m_rows, quiet, {}, [&](Tiles tiles) -> Result<Done> {
+            const auto ends = multiply(tiles, firstCheck(m_columns->groups()), kernel, false, task);
             if (!ends)
                 return ends.error();
             for (Eigen::Index row = 0; row < tiles.count; ++row) {
                 const std::vector<float> least = reached(*ends, row, kernel);
-                const std::span<const int> ids = m_rows.idsOf(tiles.first + row);
-                const Eigen::Index group = m_rows.groupOf(tiles.first + row);
-                const float norm = m_rows.rounded(kernel.isOfBytes).scale(group).norm;
+                const std::span<const int> ids = m_rows->idsOf(tiles.first + row);
+                const Eigen::Index group = m_rows->groupOf(tiles.first + row);
+                const float norm = m_rows->rounded(kernel.isOfBytes).scale(group).norm;
                 for (std::size_t i = 0; i < ids.size(); ++i)
                     keys[static_cast<std::size_t>(ids[i])] = norm > 0 ? least[i] / norm : 0; // 0: no length
             }
@@ -147,18 +154,26 @@ private:
         });
         if (!done)
             return done;
-        auto sorted = ScanLines::create(
-            {m_scan.rowFactors, m_scan.unusedRows, 1, false, kernel.isOfBytes, std::move(keys)}, quiet);
-        if (!sorted)
-            return sorted.error();
-        m_rows = std::move(sorted).value();
+        return useRows(1, std::move(keys), kernel, quiet);
+    }
+
+    /// Takes the rows in other tiles or groups.
+    Result<Done> useRows(Eigen::Index tilesOfGroup, std::optional<std::vector<float>> keys,
+                         const ScanKernel& kernel, const Task& task)
+    {
+        auto rows = ScanLines::create(
+            {m_scan.rowFactors, m_scan.unusedRows, tilesOfGroup, kernel.isOfBytes, std::move(keys)}, task);
+        if (!rows)
+            return rows.error();
+        m_rows = std::make_shared<const ScanLines>(std::move(rows).value());
+        m_byRow = LineRanking(m_rows, m_columns, m_scan.exact);
         return Done{};
     }
 
     /// How many groups show whether the rest can be left out.
     Eigen::Index firstCheck(Eigen::Index groups) const
     {
-        return std::min(groups, std::max<Eigen::Index>(2 * Eigen::Index(m_scan.k), groups / 16));
+        return std::min(groups, std::max<Eigen::Index>(2 * Eigen::Index(m_scan.k), groups / 32));
     }
 
     template <typename Body>
@@ -172,38 +187,25 @@ private:
         });
     }
 
-    /// Finds how many groups of rows each tile of columns needs. \param begun groups that have been multiplied with all columns
-    Result<Done> boundColumns(Eigen::Index begun, const ScanKernel& kernel, const Task& task)
-    {
-        return forBlocks(m_columns, Task{task.stop, {}, task.threads}, {}, [&](Tiles tiles) -> Result<Done> {
-            for (Eigen::Index tile = tiles.first; tile < tiles.first + tiles.count; ++tile) {
-                const LineEnds ends{tile, 1, endsOfColumns(tile), 1, kernel, begun};
-                m_ofColumnTiles[static_cast<std::size_t>(tile)] =
-                    m_byColumn.groupsReaching(ends, std::ranges::min(m_byColumn.reached(ends, m_scan.k)));
-            }
-            return Done{};
-        });
-    }
-
     Result<Done> runBlock(Tiles tiles, const ScanKernel& kernel, const Task& task)
     {
-        const auto ends = multiply(tiles, m_columns.groups(), kernel, !m_ofColumns.empty(), task);
+        const auto ends = multiply(tiles, m_columns->groups(), kernel, m_ofColumns != nullptr, task);
         if (!ends)
             return ends.error();
         const auto done =
-            m_byRow.rank({tiles.first, tiles.count, ends->largest.data(), 1, kernel, ends->groups},
+            m_byRow.rank({tiles.first, tiles.count, ends->largest.get(), 1, kernel, ends->groups},
                          {m_scan.k, m_out.ids, m_out.values}, task);
         if (!done || m_scan.ends == ScanEnds::Largest)
             return done;
-        return m_byRow.rank({tiles.first, tiles.count, ends->smallest.data(), -1, kernel, ends->groups},
+        return m_byRow.rank({tiles.first, tiles.count, ends->smallest.get(), -1, kernel, ends->groups},
                             {m_scan.k, m_out.lowestIds, m_out.lowestValues}, task);
     }
 
     /// The largest or the smallest ends of a tile of rows, which is one of those that have ends.
     LineEnds endsOf(const RowTileEnds& ends, Eigen::Index row, int sign, const ScanKernel& kernel) const
     {
-        const std::vector<float>& side = sign > 0 ? ends.largest : ends.smallest;
-        return {ends.firstTile + row, 1, side.data() + row * tileLines * m_columns.stride(), sign, kernel,
+        const float* const side = (sign > 0 ? ends.largest : ends.smallest).get();
+        return {ends.firstTile + row, 1, side + row * m_columns->groups() * tileLines, sign, kernel,
                 ends.groups};
     }
 
@@ -225,78 +227,122 @@ private:
     {
         constexpr float infinity = std::numeric_limits<float>::infinity();
         const auto [first, count] = tiles;
-        const RoundedLines& rows = m_rows.rounded(kernel.isOfBytes);
-        const RoundedLines& columns = m_columns.rounded(kernel.isOfBytes);
-        const Eigen::Index stride = m_columns.stride();
-        const auto size = static_cast<std::size_t>(count * tileLines * stride);
-        RowTileEnds ends{first, std::vector<float>(size, -infinity), std::vector<float>(size, infinity),
-                         groups};
-        std::array<float, tileLines> ofColumns{};
+        const RoundedLines& rows = m_rows->rounded(kernel.isOfBytes);
+        const RoundedLines& columns = m_columns->rounded(kernel.isOfBytes);
+        const auto size = static_cast<std::size_t>(count * m_columns->groups() * tileLines);
+        const bool both = m_scan.ends != ScanEnds::Largest;
+        RowTileEnds ends{first, std::make_unique_for_overwrite<float[]>(size),
+                         both ? std::make_unique_for_overwrite<float[]>(size) : nullptr, groups};
+        const std::vector<RoundedLines::Words> rowTiles = rows.asRows(first, count);
+        Ends ofColumns = Ends::Zero();
         std::vector<Eigen::Index> needed(static_cast<std::size_t>(count), groups); // by each tile of rows
-        Eigen::Index check = m_leavesOut ? firstCheck(m_columns.groups()) : groups, leftOut = 0;
-        for (Eigen::Index column = 0; column < groups; ++column) { // a tile each
+        Eigen::Index check = m_leavesOut ? firstCheck(m_columns->groups()) : groups, multiplied = 0;
+        for (Eigen::Index column = 0; column < ends.groups; ++column) { // a tile each
             if (task.cancelled())
                 return stopped();
             if (column == check) {
-                ends.groups = column;
-                for (Eigen::Index row = 0; row < count; ++row)
-                    needed[static_cast<std::size_t>(row)] = m_byRow.groupsReaching(
-                        endsOf(ends, row, 1, kernel), std::ranges::min(reached(ends, row, kernel)));
-                for (const Eigen::Index ofRow : needed) // of none in an empty block
-                    ends.groups = std::max(ends.groups, ofRow);
+                boundRows(ends, column, needed, kernel);
                 check *= 4;
             }
             for (Eigen::Index row = 0; row < count; ++row) {
-                if (column >= needed[static_cast<std::size_t>(row)]
-                    && (!keep
-                        || m_rows.groupOf(first + row)
-                            >= m_ofColumnTiles[static_cast<std::size_t>(column)])) {
-                    ++leftOut;
+                const Eigen::Index at = (row * m_columns->groups() + column) * tileLines;
+                float* const smallest = both ? ends.smallest.get() + at : nullptr;
+                if (column >= needed[static_cast<std::size_t>(row)]) {
+                    std::fill_n(ends.largest.get() + at, tileLines, -infinity);
+                    if (both)
+                        std::fill_n(smallest, tileLines, infinity);
                     continue;
                 }
-                const Eigen::Index at = row * tileLines * stride + column;
-                kernel.ends(rows.tile(first + row), columns.tile(column), rows.steps(),
-                            rows.starts(first + row),
-                            {ends.largest.data() + at, ends.smallest.data() + at, stride, ofColumns.data()});
+                ++multiplied;
+                kernel.ends(rowTiles.data()->words.data() + row * rows.steps() * tileLines,
+                            columns.tile(column), rows.steps(), columns.starts(column),
+                            {ends.largest.get() + at, smallest, keep ? ofColumns.data() : nullptr});
                 if (!keep)
                     continue;
-                float* kept = endsOfColumns(column) + m_rows.groupOf(first + row);
-                for (const float largest : ofColumns) {
-                    *kept = std::max(*kept, largest);
-                    kept += m_rows.stride();
-                }
+                const Eigen::Index group = m_rows->groupOf(first + row);
+                Eigen::Map<Ends> kept(endsOfColumns(column) + group * tileLines);
+                if (first + row == m_rows->firstTile(group))
+                    kept = ofColumns;
+                else
+                    kept = kept.cwiseMax(ofColumns);
             }
         }
-        m_leftOut += leftOut;
+        m_leftOut += count * groups - multiplied;
         return ends;
     }
 
-    /// The ends of the columns of a tile.
+    /// Finds how many groups of columns each tile of rows needs. \param begun groups that have been multiplied with all of them
+    void boundRows(RowTileEnds& ends, Eigen::Index begun, std::vector<Eigen::Index>& needed,
+                   const ScanKernel& kernel) const
+    {
+        if (begun >= ends.groups)
+            return;
+        ends.groups = begun;
+        Eigen::Index most = 0;
+        for (std::size_t row = 0; row < needed.size(); ++row) {
+            const auto at = static_cast<Eigen::Index>(row);
+            const float least = std::ranges::min(reached(ends, at, kernel));
+            needed[row] = std::min(needed[row], m_byRow.groupsReaching(endsOf(ends, at, 1, kernel), least));
+            most = std::max(most, needed[row]);
+        }
+        ends.groups = most;
+    }
+
+    /// [groups of rows, 64], the ends of the columns of a tile.
     float* endsOfColumns(Eigen::Index tile)
     {
-        return m_ofColumns.data() + tile * tileLines * m_rows.stride();
+        return m_ofColumns.get() + tile * m_rows->groups() * tileLines;
     }
 
     const RowScan& m_scan;
-    ScanLines m_rows, m_columns;
+    Lines m_rows, m_columns;
     RowEnds& m_out;
-    LineRanking m_byRow, m_byColumn;
-    std::vector<float> m_ofColumns;            // of column after column; empty if not asked for
-    std::vector<Eigen::Index> m_ofColumnTiles; // groups of rows that each needs, as far as is known
-    bool m_leavesOut = false;                  // whether tiles may be left out
-    std::atomic<Eigen::Index> m_leftOut = 0;   // tiles
+    LineRanking m_byRow;
+    std::unique_ptr<float[]> m_ofColumns;    // of tile after tile of columns; null: not taken
+    bool m_leavesOut = false;                // whether tiles may be left out
+    std::atomic<Eigen::Index> m_leftOut = 0; // tiles
 };
 
-/// Returns how many tiles of rows share a scale and one end of each column.
-Eigen::Index tilesOfRowGroup(const RowScan& scan)
+/// \param kernel the fastest for which there are numbers
+Result<RowEnds> scanned(const RowScan& scan, const Scan::Lines& rows, const Scan::Lines& columns,
+                        const ScanKernel& kernel, const Task& task)
 {
-    const double bytes =
-        double(scan.rowFactors.cols()) * double(scan.colFactors.cols()) / double(tileLines) * sizeof(float);
-    Eigen::Index tiles = 1;
-    while (scan.ends == ScanEnds::BothAndColumns && tiles < tilesOfBlock
-           && bytes > scan.columnBytes * double(tiles))
-        tiles *= 2;
-    return tiles;
+    RowEnds out;
+    out.k = scan.k;
+    const auto prepare = [&](Eigen::Index lines, std::vector<int>& ids, std::vector<double>& values) {
+        const std::size_t answers = static_cast<std::size_t>(lines) * static_cast<std::size_t>(scan.k);
+        ids.assign(answers, -1);
+        values.assign(answers, notComputed);
+    };
+    prepare(scan.rowFactors.cols(), out.ids, out.values);
+    if (scan.ends != ScanEnds::Largest)
+        prepare(scan.rowFactors.cols(), out.lowestIds, out.lowestValues);
+    if (scan.ends == ScanEnds::BothAndColumns)
+        prepare(scan.colFactors.cols(), out.columnIds, out.columnValues);
+    if (rows->count() == 0 || columns->count() == 0)
+        return out;
+    {
+        Scan all(scan, rows, columns, out);
+        if (const auto done = all.run(kernel, task); !done)
+            return done.error();
+        out.skipped = all.leftOut();
+        if (scan.ends != ScanEnds::BothAndColumns || all.hasColumns())
+            return out;
+    }
+    const RowScan turned{scan.colFactors,
+                         scan.rowFactors,
+                         [&scan](Eigen::Index column, Eigen::Index row) { return scan.exact(row, column); },
+                         scan.unusedCols,
+                         scan.unusedRows,
+                         scan.k,
+                         ScanEnds::Largest};
+    auto ofColumns = scanned(turned, columns, rows, kernel, task);
+    if (!ofColumns)
+        return ofColumns.error();
+    out.columnIds = std::move(ofColumns->ids);
+    out.columnValues = std::move(ofColumns->values);
+    out.skipped = (out.skipped + ofColumns->skipped) / 2;
+    return out;
 }
 
 } // namespace
@@ -314,32 +360,14 @@ Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
     const ScanKernel& wanted = scan.kernel ? *scan.kernel : scanKernels().front();
     const bool isTooLong = scan.rowFactors.rows() > RoundedLines::longestOfBytes;
     const ScanKernel& kernel = wanted.isOfBytes && isTooLong ? kernelOfPairs() : wanted;
-    auto columns = ScanLines::create({scan.colFactors, scan.unusedCols, 1, true, kernel.isOfBytes}, task);
+    auto columns = ScanLines::create({scan.colFactors, scan.unusedCols, 1, kernel.isOfBytes}, task);
     if (!columns)
         return columns.error();
-    auto rows = ScanLines::create(
-        {scan.rowFactors, scan.unusedRows, tilesOfRowGroup(scan), false, kernel.isOfBytes}, task);
+    auto rows = ScanLines::create({scan.rowFactors, scan.unusedRows, 1, kernel.isOfBytes}, task);
     if (!rows)
         return rows.error();
-    RowEnds out;
-    out.k = scan.k;
-    const auto prepare = [&](Eigen::Index lines, std::vector<int>& ids, std::vector<double>& values) {
-        const std::size_t answers = static_cast<std::size_t>(lines) * static_cast<std::size_t>(scan.k);
-        ids.assign(answers, -1);
-        values.assign(answers, notComputed);
-    };
-    prepare(scan.rowFactors.cols(), out.ids, out.values);
-    if (scan.ends != ScanEnds::Largest)
-        prepare(scan.rowFactors.cols(), out.lowestIds, out.lowestValues);
-    if (scan.ends == ScanEnds::BothAndColumns)
-        prepare(scan.colFactors.cols(), out.columnIds, out.columnValues);
-    if (rows->count() == 0 || columns->count() == 0)
-        return out;
-    Scan all(scan, std::move(rows).value(), std::move(columns).value(), out);
-    if (const auto done = all.run(kernel, task); !done)
-        return done.error();
-    out.skipped = all.leftOut();
-    return out;
+    return scanned(scan, std::make_shared<const ScanLines>(std::move(rows).value()),
+                   std::make_shared<const ScanLines>(std::move(columns).value()), kernel, task);
 }
 
 } // namespace headwise

@@ -47,12 +47,13 @@ struct RowScan {
 
 /// Finds the ends of every row, and those of the columns in the same pass. It multiplies tile by tile, the longest lines of both sides
 /// first, in whole numbers to which each side is rounded, and keeps the ends of each row and column in a tile. Where lengths differ enough,
-/// tiles whose lines are too short to reach an end (|x·y| ≤ ‖x‖ ‖y‖) are left out; without the ends of columns, rows that reach about as
-/// much of their lengths share a tile then. The numbers are bytes where the processor multiplies these faster, otherwise of 16 bits. What
-/// rounding takes from each line bounds how far it moves an entry. Tiles that can hold one of the first k by this bound are multiplied
-/// again in 16 bits, and the entries that can be among them are ranked by `exact`. The answer is that of a brute-force double product.
-/// Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations. Memory besides the answer: a copy of
-/// both sides in 16 bits and one in bytes, per thread a 64th of the entries of 512 rows for each end, and `columnBytes` for the columns.
+/// tiles whose lines are too short to reach an end (|x·y| ≤ ‖x‖ ‖y‖) are left out; rows that reach about as much of their lengths share a
+/// tile then, and columns are scanned after the rows, as these were. The numbers are bytes where the processor multiplies these faster,
+/// otherwise of 16 bits. What rounding takes from each line bounds how far it moves an entry. Tiles that can hold one of the first k by
+/// this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by `exact`. The answer is that of a
+/// brute-force double product. Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations at the most.
+/// Memory besides the answer: two copies of both sides in 16 bits and in bytes, per thread a 64th of the entries of 512 rows for each end,
+/// and `columnBytes` for the columns.
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task);
 
 } // namespace headwise
