@@ -3,6 +3,7 @@
 #include "core/analysis/selected_heads.h"
 #include "core/circuits/block.h"
 #include "core/circuits/row_moments.h"
+#include "core/circuits/scan/scan_kernel.h"
 #include "core/circuits/scan/token_scan.h"
 #include "core/circuits/token_table.h"
 
@@ -224,7 +225,9 @@ AnalysisCost directPathCost(const ModelConfig& config, const AnalysisOptions& op
         return {row, bytes};
     const bool isHeld = holdsTokens(config, options.embedding, options.precision);
     const double copied = V + (isHeld ? 0 : config.dVocabOut); // E as columns, and W_U where it is read
-    return {tableFlops(config) + row, bytes + V * options.tableSize * 24.0 + 4.0 * d * copied};
+    const double speed =
+        scanKernels().front().isOfBytes ? 6.5 : 3.2; // measured; the second by that of the kernel
+    return {tableFlops(config) + row, bytes + V * options.tableSize * 24.0 + 4.0 * d * copied, speed};
 }
 
 std::vector<Picture> directPathPictures()

@@ -292,7 +292,7 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     const double products = heads * 2 * 2 * V * V * config.dHead;
     // Measured: products in whole numbers, moments, and what an entry of the lists takes beside them.
     const double productSpeed = scanKernels().front().isOfBytes ? 9 : 4.4;
-    constexpr double momentSpeed = 2.4, placing = 3.3e5;
+    constexpr double momentSpeed = 2.4, placing = 2.0e5;
     const double work = products / productSpeed + moments / momentSpeed + entries * placing;
     const double flops = products + moments;
     const double ofScan = std::min(V * V / 16, 256e6);
