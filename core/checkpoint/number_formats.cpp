@@ -67,8 +67,10 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
     };
     // Rows of a head lie in pages of their own, across which a processor does not fetch by itself, so they are asked for ahead
     // (measured: 15 to 45 % less time).
-    constexpr std::ptrdiff_t lineBytes = 64, ahead = 24, runLength = 16;
+    // Within long columns the distance at which it does so itself is short (measured: a tenth less time).
+    constexpr std::ptrdiff_t lineBytes = 64, ahead = 24, runLength = 16, longBytes = 2048;
     if (stored.rowStride == 1) {
+        const bool isLong = stored.rows * size > longBytes;
         const std::ptrdiff_t nearBytes = std::min<std::ptrdiff_t>(stored.rows * size, 4 * lineBytes);
         for (std::ptrdiff_t c = 0; c < stored.cols; ++c) {
             const std::byte* from = at(0, c);
@@ -80,6 +82,8 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
             // Through memory that is not the file's, in runs of a known length, the compiler uses vector instructions (measured: 35 to
             // 45 % less time; with runs of 64 none).
             for (; r + runLength <= stored.rows; r += runLength) {
+                if (isLong)
+                    __builtin_prefetch(from + (r * size + longBytes));
                 std::array<Scalar, runLength> run;
                 for (std::ptrdiff_t i = 0; i < runLength; ++i)
                     run[i] = static_cast<Scalar>(decode(from + (r + i) * size));
