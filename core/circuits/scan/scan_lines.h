@@ -104,7 +104,7 @@ public:
 private:
     explicit ScanLines(const Side& side);
 
-    /// Of each line of the side.
+    /// Lengths of all lines of the side.
     struct Measures {
         Eigen::VectorXd norms, largest; // largest: of its numbers, without their signs
         Eigen::VectorXd factors;        // by which it is multiplied before rounding
