@@ -316,7 +316,20 @@ void HeadsPage::showMetric()
         }
     }
     m_model->setScores(std::move(scores), titleOf(*shown));
+    m_table->setMinimumWidth(leastListWidth());
     markHead();
+}
+
+int HeadsPage::leastListWidth() const
+{
+    const auto* header = qobject_cast<const WrappedHeader*>(m_table->horizontalHeader());
+    const QAbstractItemView* cells = m_table; // sizeHintForColumn is public in the base class
+    int width = 2 * m_table->frameWidth() + style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, m_table)
+        + style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, header);
+    for (int column = 0; column < header->count(); ++column)
+        width += std::max(cells->sizeHintForColumn(column),
+                          header->widthOnLines(column, WrappedHeader::mostLines));
+    return width;
 }
 
 void HeadsPage::fitGrid()

@@ -44,7 +44,8 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fitGrid(); ///< Fits the height to the number of layers.
+    int leastListWidth() const; ///< px; the titles are whole beside a scroll bar.
+    void fitGrid();             ///< Fits the height to the number of layers.
     void createLayout();
     void connectSignals();
     void refreshMetrics();

@@ -6,10 +6,13 @@
 #include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/widgets/table_figure.h"
+#include "ui/widgets/wrapped_header.h"
 
 #include <QComboBox>
 #include <QJsonObject>
+#include <QScrollBar>
 #include <QSignalSpy>
+#include <QStyle>
 #include <QTableView>
 
 using namespace headwise;
@@ -44,6 +47,29 @@ private:
     };
 
 private slots:
+    /// However narrow the page is, and beside a scroll bar.
+    void theTitleOfTheScoreIsNeverCut()
+    {
+        Opened opened;
+        auto* table = opened.page.findChild<QTableView*>();
+        auto* header = qobject_cast<WrappedHeader*>(table->horizontalHeader());
+        QVERIFY(header);
+        for (const char* path :
+             {"scores/copying", "spectra/ov/participation_ratio", "scores/previous_token"}) {
+            opened.colourBy(path);
+            opened.page.resize(1, 500);
+            const auto isWhole = [&] {
+                const int column = header->sortIndicatorSection();
+                return header->sectionSize(column) >= header->widthOnLines(column, WrappedHeader::mostLines)
+                        + header->style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, header)
+                    && header->sectionViewportPosition(column) + header->sectionSize(column)
+                    <= header->viewport()->width();
+            };
+            QTRY_VERIFY2(table->verticalScrollBar()->isVisible(), path);
+            QTRY_VERIFY2(isWhole(), path);
+        }
+    }
+
     void coloursThatWereChosenStayWithAnotherScore()
     {
         Opened opened;
