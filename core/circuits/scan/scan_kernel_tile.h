@@ -131,7 +131,7 @@ private:
     static Sums larger(Sums a, Sums b) { return a > b ? a : b; }
     static Sums smaller(Sums a, Sums b) { return a < b ? a : b; }
 
-    /// Returns the largest number of each of `count` vectors, in each of lanes / count parts of it: lane against lane.
+    /// Returns the largest numbers of `count` vectors, of one after the other: lanes / count of each, with its largest.
     template <int count>
     static Sums largestOfEach(const Sums* vectors)
     {
