@@ -69,9 +69,10 @@ struct ScanTile {
                 }
             }
             for (int vector = 0; vector < width; ++vector) {
-                store(high[vector], out.largest + panel + lanes * vector);
+                const std::ptrdiff_t at = panel + std::ptrdiff_t(lanes) * vector;
+                store(high[vector], out.largest + at);
                 if (out.smallest)
-                    store(low[vector], out.smallest + panel + lanes * vector);
+                    store(low[vector], out.smallest + at);
             }
         }
         if (out.columnLargest) {
@@ -96,8 +97,9 @@ struct ScanTile {
                 const Sums products = out.sign > 0 ? sums[vector] : -sums[vector];
                 const auto reaching =
                     __builtin_convertvector(products >= out.least, typename ScanVector<lanes>::Marks);
-                __builtin_memcpy(out.products + panel + lanes * vector, &products, sizeof products);
-                __builtin_memcpy(out.reaching + panel + lanes * vector, &reaching, sizeof reaching);
+                const std::ptrdiff_t at = panel + std::ptrdiff_t(lanes) * vector;
+                __builtin_memcpy(out.products + at, &products, sizeof products);
+                __builtin_memcpy(out.reaching + at, &reaching, sizeof reaching);
             }
         }
     }

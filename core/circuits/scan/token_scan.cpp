@@ -339,9 +339,10 @@ Result<RowEnds> scanned(const RowScan& scan, const Scan::Lines& rows, const Scan
     auto ofColumns = scanned(turned, columns, rows, kernel, task);
     if (!ofColumns)
         return ofColumns.error();
-    out.columnIds = std::move(ofColumns->ids);
-    out.columnValues = std::move(ofColumns->values);
-    out.skipped = (out.skipped + ofColumns->skipped) / 2;
+    RowEnds found = std::move(ofColumns).value();
+    out.columnIds = std::move(found.ids);
+    out.columnValues = std::move(found.values);
+    out.skipped = (out.skipped + found.skipped) / 2;
     return out;
 }
 
