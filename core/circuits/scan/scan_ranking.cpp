@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -99,8 +100,22 @@ public:
     /// Returns what k ends of each line or more reach, −∞ if there are fewer.
     std::array<float, perTile> reachedBy(int k) const
     {
+        constexpr std::size_t mostInserted = 64; // inserting takes k steps an end
         std::array<float, perTile> all{};
-        std::vector<std::array<float, atOnce>> largest(static_cast<std::size_t>(k)); // falling
+        all.fill(-std::numeric_limits<float>::infinity());
+        const auto wanted = static_cast<std::size_t>(k);
+        if (wanted <= mostInserted)
+            insert(wanted, all);
+        else if (wanted <= m_units.size())
+            select(wanted, all);
+        return all;
+    }
+
+private:
+    /// Finds the k-th of several lines at once.
+    void insert(std::size_t k, std::array<float, perTile>& all) const
+    {
+        std::vector<std::array<float, atOnce>> largest(k); // falling
         for (std::size_t first = 0; first < perTile; first += atOnce) {
             for (auto& one : largest)
                 one.fill(-std::numeric_limits<float>::infinity());
@@ -123,10 +138,21 @@ public:
             }
             std::ranges::copy(largest.back(), all.begin() + static_cast<std::ptrdiff_t>(first));
         }
-        return all;
     }
 
-private:
+    /// Finds the k-th of one line after the other.
+    void select(std::size_t k, std::array<float, perTile>& all) const
+    {
+        std::vector<float> ends(m_units.size());
+        for (std::size_t line = 0; line < perTile; ++line) {
+            for (std::size_t group = 0; group < ends.size(); ++group)
+                ends[group] = lower(group, line);
+            const auto last = ends.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+            std::ranges::nth_element(ends, last, std::greater<>());
+            all[line] = *last;
+        }
+    }
+
     const float* m_ends;                  // [groups, 64]
     std::vector<float> m_units, m_losses; // [groups]
 };

@@ -244,6 +244,7 @@ private slots:
         QTest::newRow("fewer columns than k") << 5 << 3 << 4 << 3;
         QTest::newRow("k as long as the row") << 40 << 50 << 3 << 50;
         QTest::newRow("k near the length of the row") << 40 << 50 << 3 << 45;
+        QTest::newRow("a long list from more tiles") << 70 << 9001 << 5 << 100;
         QTest::newRow("a tail shorter than a tile") << 3 << 515 << 7 << 4;
         QTest::newRow("most tiles passed over") << 20 << 9001 << 5 << 6;
         QTest::newRow("most tiles passed over, in both directions") << 1100 << 1200 << 3 << 1;
