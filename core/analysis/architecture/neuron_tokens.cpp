@@ -27,12 +27,6 @@ struct TokenColumns {
         , unused(marks(unusedTokens, tokens.count()))
     {
     }
-
-    double score(const Eigen::Ref<const Eigen::VectorXd>& direction, Eigen::Index token) const
-    {
-        return exact->size() > 0 ? direction.dot(exact->col(token))
-                                 : direction.dot(rounded->col(token).cast<double>());
-    }
 };
 
 /// Returns the largest entries of every direction, falling. \param directions [d, n]
@@ -41,12 +35,12 @@ Result<Entries> largestOf(const TokenColumns& tokens, const Matrix<double>& dire
 {
     const Matrix<float> rounded = directions.cast<float>();
     const std::vector<bool> noRows;
-    const auto exact = [&](Eigen::Index direction, Eigen::Index token) {
-        return tokens.score(directions.col(direction), token);
-    };
     const int k = static_cast<int>(std::min<Eigen::Index>(length, tokens.rounded->cols()));
-    const auto found =
-        scanRows({rounded, *tokens.rounded, exact, noRows, tokens.unused, k, ScanEnds::Largest}, task);
+    const auto found = scanRows({{rounded, directions, noRows},
+                                 {*tokens.rounded, *tokens.exact, tokens.unused},
+                                 k,
+                                 ScanEnds::Largest},
+                                task);
     if (!found)
         return found.error();
     Entries lists(static_cast<std::size_t>(directions.cols()));

@@ -160,12 +160,8 @@ Result<RowEnds> directEnds(const AnalysisContext& context, int k, const Task& ta
     const auto rows64 = tokens.E.exactColumns(), cols64 = tokens.W_U.exactColumns();
     const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.count());
     const std::vector<bool> unusedCols = marks(context.options.unusedTokens, tokens.W_U.count());
-    const auto entry = [&](Eigen::Index row, Eigen::Index col) -> double {
-        if (rows64->size() > 0)
-            return rows64->col(row).dot(cols64->col(col));
-        return rows32->col(row).cast<double>().dot(cols32->col(col).cast<double>());
-    };
-    return scanRows({*rows32, *cols32, entry, unusedRows, unusedCols, k, ScanEnds::Both}, task);
+    return scanRows({{*rows32, *rows64, unusedRows}, {*cols32, *cols64, unusedCols}, k, ScanEnds::Both},
+                    task);
 }
 
 /// Puts both ends of every row of E W_U, and the moments of the rows.

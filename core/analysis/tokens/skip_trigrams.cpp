@@ -81,10 +81,10 @@ Result<Peaks> peaks(const Matrix<double>& rows, const Matrix<double>& cols, cons
 {
     const Matrix<float> rows32 = rows.cast<float>();
     const Matrix<float> cols32 = cols.cast<float>();
-    const auto entry = [&](Eigen::Index row, Eigen::Index col) { return rows.col(row).dot(cols.col(col)); };
     const std::vector<bool> unusedRows = unusedOf(options, rows.cols());
     const std::vector<bool> unusedCols = unusedOf(options, cols.cols());
-    const auto found = scanRows({rows32, cols32, entry, unusedRows, unusedCols, 1, ScanEnds::Largest}, task);
+    const auto found =
+        scanRows({{rows32, rows, unusedRows}, {cols32, cols, unusedCols}, 1, ScanEnds::Largest}, task);
     if (!found)
         return found.error();
     const auto moments = rowMoments(Matrix<double>(rows.transpose()), cols, {unusedRows, unusedCols}, task);

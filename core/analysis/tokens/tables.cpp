@@ -113,11 +113,11 @@ Result<Done> addHead(Tables& tables, const FactoredMatrix<double>& circuit, cons
     const ScanFactors factors(circuit);
     const std::vector<bool> unusedRows = marks(options.unusedTokens, factors.rows.cols());
     const std::vector<bool> unusedCols = marks(options.unusedTokens, factors.cols.cols());
-    const auto entry = [&](Eigen::Index row, Eigen::Index col) {
-        return factors.rows.col(row).dot(factors.cols.col(col));
-    };
-    const auto found = scanRows(
-        {factors.rows32, factors.cols32, entry, unusedRows, unusedCols, k, ScanEnds::BothAndColumns}, task);
+    const auto found = scanRows({{factors.rows32, factors.rows, unusedRows},
+                                 {factors.cols32, factors.cols, unusedCols},
+                                 k,
+                                 ScanEnds::BothAndColumns},
+                                task);
     if (!found)
         return found.error();
     if (const auto added = addMoments(tables, circuit, {unusedRows, unusedCols}, task); !added)

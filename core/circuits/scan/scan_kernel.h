@@ -36,7 +36,7 @@ struct ScanKernel {
     /// starts: [64], added to all products of each column.
     void (*ends)(const int* rows, const int* columns, std::ptrdiff_t steps, const int* starts,
                  const TileEnds& out);
-    /// line: the first word of a line in its tile, whose products with the lines of `tile` are wanted.
+    /// line: [steps], the words of a line whose products with the lines of `tile` are wanted.
     void (*entries)(const int* tile, const int* line, std::ptrdiff_t steps, const TileEntries& out);
 };
 

@@ -83,18 +83,32 @@ struct ScanTile {
 
     static void entries(const int* tile, const int* line, std::ptrdiff_t steps, const TileEntries& out)
     {
-        constexpr int atOnce = lines / lanes < 8 ? lines / lanes : 8;
+        constexpr int chains = 8; // of sums, so that none waits for the one before
+        constexpr int atOnce = lines / lanes < chains ? lines / lanes : chains;
+        constexpr int apart = chains / atOnce; // steps whose sums are kept apart
         for (int panel = 0; panel < lines; panel += lanes * atOnce) {
-            Sums sums[atOnce] = {};
+            Sums sums[apart][atOnce] = {};
             const int* column = tile + panel;
-            for (std::ptrdiff_t k = 0; k < steps; ++k, column += lines) {
-                const Sums factor = line[k * lines] - Sums{};
+            std::ptrdiff_t k = 0;
+            const auto step = [&](Sums(&to)[atOnce]) {
+                const Sums factor = line[k] - Sums{};
                 for (int vector = 0; vector < atOnce; ++vector)
-                    sums[vector] =
-                        Vector::add(sums[vector], load(column + std::ptrdiff_t(lanes) * vector), factor);
+                    to[vector] =
+                        Vector::add(to[vector], load(column + std::ptrdiff_t(lanes) * vector), factor);
+                ++k;
+                column += lines;
+            };
+            while (k + apart <= steps) {
+                for (auto& some : sums)
+                    step(some);
             }
+            while (k < steps)
+                step(sums[0]);
             for (int vector = 0; vector < atOnce; ++vector) {
-                const Sums products = out.sign > 0 ? sums[vector] : -sums[vector];
+                Sums sum = sums[0][vector];
+                for (int other = 1; other < apart; ++other)
+                    sum += sums[other][vector];
+                const Sums products = out.sign > 0 ? sum : -sum;
                 const auto reaching =
                     __builtin_convertvector(products >= out.least, typename ScanVector<lanes>::Marks);
                 const std::ptrdiff_t at = panel + std::ptrdiff_t(lanes) * vector;

@@ -86,16 +86,26 @@ std::vector<RoundedLines::Words> RoundedLines::asRows(Eigen::Index first, Eigen:
     return rows;
 }
 
-ScanLines::ScanLines(const Side& side)
+std::vector<int> RoundedLines::byLine(Eigen::Index tile) const
+{
+    using Block = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
+    std::vector<int> lines(static_cast<std::size_t>(m_steps * tileLines));
+    Eigen::Map<Block>(lines.data(), m_steps, tileLines) =
+        Eigen::Map<const Block>(this->tile(tile), tileLines, m_steps).transpose();
+    return lines;
+}
+
+ScanLines::ScanLines(const ScanSide& side, const Order& order)
     : m_inner(side.factors.rows())
-    , m_tilesOfGroup(side.tilesOfGroup)
+    , m_tilesOfGroup(order.tilesOfGroup)
+    , m_hasBytes(order.needBytes)
 {
 }
 
-Result<ScanLines> ScanLines::create(const Side& side, const Task& task)
+Result<ScanLines> ScanLines::create(const ScanSide& side, const Order& wanted, const Task& task)
 {
     constexpr Eigen::Index perBlock = 1024;
-    ScanLines lines(side);
+    ScanLines lines(side, wanted);
     const Matrix<float>& factors = side.factors;
     Measures measures{Eigen::VectorXd(factors.cols()), Eigen::VectorXd(factors.cols()), {}};
     const auto blocks = static_cast<int>((factors.cols() + perBlock - 1) / perBlock);
@@ -118,19 +128,19 @@ Result<ScanLines> ScanLines::create(const Side& side, const Task& task)
     for (int id = 0; id < factors.cols(); ++id) {
         const auto at = static_cast<std::size_t>(id);
         if (side.unused.empty() || !side.unused[at])
-            order.emplace_back(side.keys ? -double((*side.keys)[at]) : -measures.norms(id), id);
+            order.emplace_back(wanted.keys ? -double((*wanted.keys)[at]) : -measures.norms(id), id);
     }
     std::ranges::sort(order);
     lines.m_ids.resize(order.size());
     std::ranges::transform(order, lines.m_ids.begin(), &std::pair<double, int>::second);
     lines.m_pairs.resize(lines.inner(), lines.tiles(), lines.groups());
-    lines.m_bytes.resize(lines.inner(), side.needBytes ? lines.tiles() : 0, lines.groups());
+    lines.m_bytes.resize(lines.inner(), lines.m_hasBytes ? lines.tiles() : 0, lines.groups());
     Eigen::VectorXd lengths = measures.norms;
-    if (!side.keys && lines.count() > 0)
+    if (!wanted.keys && lines.count() > 0)
         lengths.setConstant(measures.norms(lines.m_ids.front()));
     measures.factors = (lengths.array() > 0).select(lengths.cwiseInverse(), 1);
     const auto done = parallelFor(static_cast<int>(lines.groups()), task, "tokens", [&](int group) {
-        lines.round(side, group, measures);
+        lines.round(factors, group, measures);
         return Result<Done>(Done{});
     });
     if (!done)
@@ -145,7 +155,7 @@ std::span<const int> ScanLines::idsOf(Eigen::Index tile) const
                                     static_cast<std::size_t>(std::min(tileLines, count() - first)));
 }
 
-void ScanLines::round(const Side& side, Eigen::Index group, const Measures& measures)
+void ScanLines::round(const Matrix<float>& factors, Eigen::Index group, const Measures& measures)
 {
     double norm = shortestLine, largest = shortestLine;
     const Eigen::Index first = firstTile(group), end = firstTile(group + 1);
@@ -164,13 +174,11 @@ void ScanLines::round(const Side& side, Eigen::Index group, const Measures& meas
             const auto last = static_cast<Eigen::Index>(ids.size()) - 1;
             const int id =
                 ids[static_cast<std::size_t>(std::min(place, last))]; // the last one again is no new end
-            lines.row(place) = (side.factors.col(id).cast<double>() * measures.factors(id))
-                                   .cast<float>()
-                                   .transpose()
-                                   .array();
+            lines.row(place) =
+                (factors.col(id).cast<double>() * measures.factors(id)).cast<float>().transpose().array();
         }
         m_pairs.put(group, tile, lines);
-        if (side.needBytes)
+        if (m_hasBytes)
             m_bytes.put(group, tile, lines);
     }
 }

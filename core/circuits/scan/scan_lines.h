@@ -14,6 +14,13 @@ namespace headwise {
 
 constexpr Eigen::Index tileLines = ScanKernel::lines; ///< On each side of a tile.
 
+/// One side of a product: its rows or its columns.
+struct ScanSide {
+    const Matrix<float>& factors;    ///< [r, lines], one column per line
+    const Matrix<double>& exact;     ///< [r, lines] before rounding; empty: the factors are exact.
+    const std::vector<bool>& unused; ///< Never listed, and their lists are padding; empty: all are in use.
+};
+
 /// Scale and bounds of lines that are rounded together, in their rounded numbers.
 struct LineScale {
     float unit = 1;  ///< One in numbers of 16 bits of the longest line of the side.
@@ -54,6 +61,8 @@ public:
     const int* tile(Eigen::Index index) const { return m_words[offset(index)].words.data(); }
     /// Copies tiles as ScanKernel takes rows: bytes are 128 more than their numbers.
     std::vector<Words> asRows(Eigen::Index first, Eigen::Index tiles) const;
+    /// Copies a tile line by line, [64, steps], as ScanKernel takes a single line.
+    std::vector<int> byLine(Eigen::Index tile) const;
     /// Starts of the products of these lines as columns: bytes of rows are 128 more than their numbers.
     const int* starts(Eigen::Index tile) const { return m_starts.data() + tile * ScanKernel::lines; }
     const LineScale& scale(Eigen::Index group) const { return m_scales[static_cast<std::size_t>(group)]; }
@@ -77,9 +86,7 @@ private:
 /// more tiles are a group, which has one scale.
 class ScanLines {
 public:
-    struct Side {
-        const Matrix<float>& factors;    ///< [r, lines]
-        const std::vector<bool>& unused; ///< Left out; empty: all are in use.
+    struct Order {
         Eigen::Index tilesOfGroup;
         bool needBytes; ///< Besides numbers of 16 bits.
         /// One for each line; their norms are divided out then.
@@ -87,7 +94,7 @@ public:
     };
 
     /// Errors: Corrupt (a number is not finite), Cancelled.
-    static Result<ScanLines> create(const Side& side, const Task& task);
+    static Result<ScanLines> create(const ScanSide& side, const Order& order, const Task& task);
 
     Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
     Eigen::Index inner() const { return m_inner; }
@@ -102,18 +109,19 @@ public:
     const RoundedLines& rounded(bool isOfBytes) const { return isOfBytes ? m_bytes : m_pairs; }
 
 private:
-    explicit ScanLines(const Side& side);
+    ScanLines(const ScanSide& side, const Order& order);
 
     /// Lengths of all lines of the side.
     struct Measures {
         Eigen::VectorXd norms, largest; // largest: of its numbers, without their signs
         Eigen::VectorXd factors;        // by which it is multiplied before rounding
     };
-    void round(const Side& side, Eigen::Index group, const Measures& measures);
+    void round(const Matrix<float>& factors, Eigen::Index group, const Measures& measures);
 
     std::vector<int> m_ids;
     RoundedLines m_pairs{2}, m_bytes{4}; // of 16 bits, of 8
     Eigen::Index m_inner, m_tilesOfGroup;
+    bool m_hasBytes;
 };
 
 } // namespace headwise

@@ -29,6 +29,73 @@ struct Exact {
     }
 };
 
+/// Puts the first of some entries of a line into its place of the lists.
+void put(int line, int sign, std::vector<Exact>& entries, const RankedLists& lists)
+{
+    const auto k = static_cast<std::size_t>(lists.k);
+    const std::size_t listed = std::min(k, entries.size());
+    std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(listed), entries.end());
+    for (std::size_t i = 0; i < listed; ++i) {
+        lists.ids[static_cast<std::size_t>(line) * k + i] = entries[i].id;
+        lists.values[static_cast<std::size_t>(line) * k + i] = sign * entries[i].key;
+    }
+}
+
+/// Finds the k-th largest of `count` numbers of 16 lines at once, which takes k steps a number.
+template <typename Number>
+std::array<float, atOnce> insertedKth(std::size_t k, std::size_t count, const Number& number)
+{
+    std::array<float, atOnce> lowest{};
+    lowest.fill(-std::numeric_limits<float>::infinity());
+    std::vector<std::array<float, atOnce>> largest(k, lowest); // falling
+    for (std::size_t at = 0; at < count; ++at) {
+        std::array<float, atOnce> next{};
+        int any = 0;
+        for (std::size_t i = 0; i < atOnce; ++i) {
+            next[i] = number(at, i);
+            any |= next[i] > largest.back()[i] ? 1 : 0;
+        }
+        if (any == 0)
+            continue;
+        for (auto& one : largest) {
+            for (std::size_t i = 0; i < atOnce; ++i) {
+                const float larger = std::max(one[i], next[i]);
+                next[i] = std::min(one[i], next[i]);
+                one[i] = larger;
+            }
+        }
+    }
+    return largest.back();
+}
+
+/// Returns the k-th largest of `count` numbers of each line of a tile, −∞ if there are fewer. \param number the at-th of a line
+template <typename Number>
+std::array<float, perTile> kthOfLines(std::size_t k, std::size_t count, const Number& number)
+{
+    constexpr std::size_t mostInserted = 64;
+    std::array<float, perTile> all{};
+    all.fill(-std::numeric_limits<float>::infinity());
+    if (k > count)
+        return all;
+    if (k <= mostInserted) {
+        for (std::size_t first = 0; first < perTile; first += atOnce) {
+            const auto some =
+                insertedKth(k, count, [&](std::size_t at, std::size_t i) { return number(at, first + i); });
+            std::ranges::copy(some, all.begin() + static_cast<std::ptrdiff_t>(first));
+        }
+        return all;
+    }
+    std::vector<float> numbers(count);
+    for (std::size_t line = 0; line < perTile; ++line) {
+        for (std::size_t at = 0; at < count; ++at)
+            numbers[at] = number(at, line);
+        const auto last = numbers.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+        std::ranges::nth_element(numbers, last, std::greater<>());
+        all[line] = *last;
+    }
+    return all;
+}
+
 /// Calls `visit` with each line of a tile for which `wanted`, which is cheap, is true.
 template <typename Wanted, typename Visit>
 void forEachWanted(Wanted wanted, Visit visit)
@@ -98,79 +165,75 @@ public:
     }
 
     /// Returns what k ends of each line or more reach, −∞ if there are fewer.
-    std::array<float, perTile> reachedBy(int k) const
+    std::array<float, perTile> reachedBy(std::size_t k) const
     {
-        constexpr std::size_t mostInserted = 64; // inserting takes k steps an end
-        std::array<float, perTile> all{};
-        all.fill(-std::numeric_limits<float>::infinity());
-        const auto wanted = static_cast<std::size_t>(k);
-        if (wanted <= mostInserted)
-            insert(wanted, all);
-        else if (wanted <= m_units.size())
-            select(wanted, all);
-        return all;
+        return kthOfLines(k, m_units.size(),
+                          [this](std::size_t group, std::size_t line) { return lower(group, line); });
     }
 
 private:
-    /// Finds the k-th of several lines at once.
-    void insert(std::size_t k, std::array<float, perTile>& all) const
-    {
-        std::vector<std::array<float, atOnce>> largest(k); // falling
-        for (std::size_t first = 0; first < perTile; first += atOnce) {
-            for (auto& one : largest)
-                one.fill(-std::numeric_limits<float>::infinity());
-            for (std::size_t group = 0; group < m_units.size(); ++group) {
-                std::array<float, atOnce> next{};
-                int any = 0;
-                for (std::size_t i = 0; i < atOnce; ++i) {
-                    next[i] = lower(group, first + i);
-                    any |= next[i] > largest.back()[i] ? 1 : 0;
-                }
-                if (any == 0)
-                    continue;
-                for (auto& one : largest) {
-                    for (std::size_t i = 0; i < atOnce; ++i) {
-                        const float larger = std::max(one[i], next[i]);
-                        next[i] = std::min(one[i], next[i]);
-                        one[i] = larger;
-                    }
-                }
-            }
-            std::ranges::copy(largest.back(), all.begin() + static_cast<std::ptrdiff_t>(first));
-        }
-    }
-
-    /// Finds the k-th of one line after the other.
-    void select(std::size_t k, std::array<float, perTile>& all) const
-    {
-        std::vector<float> ends(m_units.size());
-        for (std::size_t line = 0; line < perTile; ++line) {
-            for (std::size_t group = 0; group < ends.size(); ++group)
-                ends[group] = lower(group, line);
-            const auto last = ends.begin() + static_cast<std::ptrdiff_t>(k) - 1;
-            std::ranges::nth_element(ends, last, std::greater<>());
-            all[line] = *last;
-        }
-    }
-
     const float* m_ends;                  // [groups, 64]
     std::vector<float> m_units, m_losses; // [groups]
+};
+
+/// Exact entries of one line after the other.
+class LineRanking::ExactLine {
+public:
+    ExactLine(const ScanSide& own, const ScanSide& other)
+        : m_ownSide(own)
+        , m_otherSide(other)
+    {
+    }
+
+    void begin(int own)
+    {
+        if (m_ownSide.exact.size() > 0)
+            m_own = m_ownSide.exact.col(own);
+        else
+            m_own = m_ownSide.factors.col(own).cast<double>();
+    }
+    double entry(int other) const
+    {
+        return m_otherSide.exact.size() > 0 ? m_own.dot(m_otherSide.exact.col(other))
+                                            : m_own.dot(m_otherSide.factors.col(other).cast<double>());
+    }
+    /// Asks for what `entry` will read.
+    void expect(int other) const
+    {
+        if (m_otherSide.exact.size() > 0)
+            expectColumn(m_otherSide.exact.col(other));
+        else
+            expectColumn(m_otherSide.factors.col(other));
+    }
+
+private:
+    template <typename Column>
+    static void expectColumn(const Column& column)
+    {
+        constexpr Eigen::Index line = 64 / sizeof(typename Column::Scalar); // of the cache
+        for (Eigen::Index i = 0; i < column.size(); i += line)
+            __builtin_prefetch(column.data() + i);
+    }
+
+    const ScanSide& m_ownSide;
+    const ScanSide& m_otherSide;
+    Eigen::VectorXd m_own;
 };
 
 /// Lines of one tile before they are ranked.
 struct LineRanking::OpenTile {
     EndBounds ends;
+    std::vector<int> words;            // [64, steps], in numbers of 16 bits
     float toPairs;                     // from units of the tile to numbers of 16 bits
     std::array<float, perTile> ofEnds; // k ends or more reach it, in units of the tile; ∞ past the last line
     std::array<float, perTile> reached; // by k entries or more, in numbers of 16 bits; likewise
-    std::vector<float> best; // [64, k], the best lower bounds of candidates, heaps with the least first
     std::array<std::vector<Candidate>, perTile> candidates;
 
     OpenTile(const LineRanking& ranking, const LineEnds& own, Eigen::Index tile, int k)
         : ends(ranking, own, tile)
-        , ofEnds(ends.reachedBy(k))
+        , words(ranking.m_own->pairs().byLine(own.firstTile + tile))
+        , ofEnds(ends.reachedBy(static_cast<std::size_t>(k)))
         , reached()
-        , best(perTile * static_cast<std::size_t>(k), -std::numeric_limits<float>::infinity())
     {
         const Eigen::Index group = ranking.m_own->groupOf(own.firstTile + tile);
         toPairs = ranking.m_own->rounded(own.kernel.isOfBytes).scale(group).unit
@@ -183,25 +246,24 @@ struct LineRanking::OpenTile {
             candidates[line].reserve(2 * static_cast<std::size_t>(k));
     }
 
-    void add(std::size_t line, const Candidate& candidate)
+    /// Raises what lines must reach to what k of their candidates reach.
+    void raise(std::size_t k)
     {
-        candidates[line].push_back(candidate);
-        const std::size_t k = best.size() / perTile;
-        const std::span<float> heap = std::span(best).subspan(line * k, k);
-        if (candidate.lower <= heap.front())
-            return;
-        std::ranges::pop_heap(heap, std::greater<>());
-        heap.back() = candidate.lower;
-        std::ranges::push_heap(heap, std::greater<>());
-        reached[line] = std::max(reached[line], heap.front());
+        const auto most = std::ranges::max(candidates, {}, &std::vector<Candidate>::size).size();
+        const auto byCandidates = kthOfLines(k, most, [this](std::size_t at, std::size_t line) {
+            const std::vector<Candidate>& own = candidates[line];
+            return at < own.size() ? own[at].lower : -std::numeric_limits<float>::infinity();
+        });
+        std::ranges::transform(reached, byCandidates, reached.begin(),
+                               [](float one, float other) { return std::max(one, other); });
     }
 };
 
-LineRanking::LineRanking(std::shared_ptr<const ScanLines> own, std::shared_ptr<const ScanLines> other,
-                         std::function<double(int, int)> exact)
-    : m_own(std::move(own))
-    , m_other(std::move(other))
-    , m_exact(std::move(exact))
+LineRanking::LineRanking(const Side& own, const Side& other)
+    : m_own(own.lines)
+    , m_other(other.lines)
+    , m_ownExact(&own.unrounded)
+    , m_otherExact(&other.unrounded)
 {
 }
 
@@ -233,6 +295,8 @@ Result<Done> LineRanking::rank(const LineEnds& own, const RankedLists& lists, co
                 });
         }
     }
+    for (OpenTile& of : open)
+        of.raise(static_cast<std::size_t>(lists.k));
     for (const Doubt& doubt : others) {
         if (task.cancelled())
             return stopped();
@@ -240,17 +304,23 @@ Result<Done> LineRanking::rank(const LineEnds& own, const RankedLists& lists, co
         if (doubt.upper >= of.reached[doubt.line.place])
             collect(doubt.group, doubt.line, own, of);
     }
+    ExactLine exact(*m_ownExact, *m_otherExact);
+    std::vector<Exact> entries;
     for (Eigen::Index tile = 0; tile < own.tiles; ++tile) {
         if (task.cancelled())
             return stopped();
         OpenTile& of = open[static_cast<std::size_t>(tile)];
         const std::span<const int> ids = m_own->idsOf(own.firstTile + tile);
         for (std::size_t line = 0; line < ids.size(); ++line) {
-            std::vector<Candidate>& candidates = of.candidates[line];
-            std::erase_if(candidates, [least = of.reached[line]](const Candidate& candidate) {
-                return candidate.upper < least;
-            });
-            put(ids[line], candidates, own.sign, lists);
+            for (const Candidate& candidate : of.candidates[line])
+                exact.expect(candidate.id);
+            exact.begin(ids[line]);
+            entries.clear();
+            for (const Candidate& candidate : of.candidates[line]) {
+                if (candidate.upper >= of.reached[line])
+                    entries.push_back({own.sign * exact.entry(candidate.id), candidate.id});
+            }
+            put(ids[line], own.sign, entries, lists);
         }
     }
     return Done{};
@@ -259,7 +329,7 @@ Result<Done> LineRanking::rank(const LineEnds& own, const RankedLists& lists, co
 double LineRanking::groupsInDoubt(const LineEnds& own, int k) const
 {
     const EndBounds bounds(*this, own, 0);
-    const std::array<float, perTile> reached = bounds.reachedBy(k);
+    const std::array<float, perTile> reached = bounds.reachedBy(static_cast<std::size_t>(k));
     std::size_t count = 0;
     for (std::size_t group = 0; group < static_cast<std::size_t>(own.groups); ++group)
         forEachWanted([&](std::size_t i) { return bounds.upper(group, i) >= reached[i]; },
@@ -269,7 +339,7 @@ double LineRanking::groupsInDoubt(const LineEnds& own, int k) const
 
 std::vector<float> LineRanking::reached(const LineEnds& own, int k) const
 {
-    const std::array<float, perTile> all = EndBounds(*this, own, 0).reachedBy(k);
+    const std::array<float, perTile> all = EndBounds(*this, own, 0).reachedBy(static_cast<std::size_t>(k));
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(m_own->idsOf(own.firstTile).size())};
 }
 
@@ -300,32 +370,16 @@ void LineRanking::collect(Eigen::Index group, const Place& line, const LineEnds&
     alignas(64) std::array<int, perTile> products;
     alignas(64) std::array<signed char, perTile> reaching;
     for (Eigen::Index tile = m_other->firstTile(group); tile < m_other->firstTile(group + 1); ++tile) {
-        own.kernel.entries(others.tile(tile), m_own->pairs().tile(ownTile) + line.place, others.steps(),
-                           {own.sign, least, products.data(), reaching.data()});
+        own.kernel.entries(others.tile(tile),
+                           open.words.data() + static_cast<std::ptrdiff_t>(line.place) * others.steps(),
+                           others.steps(), {own.sign, least, products.data(), reaching.data()});
         const std::span<const int> ids = m_other->idsOf(tile);
         forEachMarked(reaching, [&](std::size_t i) {
             const auto product = static_cast<float>(products[i]);
             if (i < ids.size())
-                open.add(line.place,
-                         {(product - error) * scale.unit, (product + error) * scale.unit, ids[i]});
+                open.candidates[line.place].push_back(
+                    {(product - error) * scale.unit, (product + error) * scale.unit, ids[i]});
         });
-    }
-}
-
-/// Ranks a line by the exact entries. \param candidates all that can be among the first k
-void LineRanking::put(int own, std::span<const Candidate> candidates, int sign,
-                      const RankedLists& lists) const
-{
-    const auto k = static_cast<std::size_t>(lists.k);
-    std::vector<Exact> entries;
-    entries.reserve(candidates.size());
-    for (const Candidate& candidate : candidates)
-        entries.push_back({sign * m_exact(own, candidate.id), candidate.id});
-    const std::size_t listed = std::min(k, entries.size());
-    std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(listed), entries.end());
-    for (std::size_t i = 0; i < listed; ++i) {
-        lists.ids[static_cast<std::size_t>(own) * k + i] = entries[i].id;
-        lists.values[static_cast<std::size_t>(own) * k + i] = sign * entries[i].key;
     }
 }
 

@@ -4,7 +4,6 @@
 #include "core/base/task.h"
 #include "core/circuits/scan/scan_lines.h"
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,9 +33,12 @@ struct LineEnds {
 /// among the first k exactly.
 class LineRanking {
 public:
-    /// \param exact of a line and one of the other side, by their ids
-    LineRanking(std::shared_ptr<const ScanLines> own, std::shared_ptr<const ScanLines> other,
-                std::function<double(int, int)> exact);
+    struct Side {
+        std::shared_ptr<const ScanLines> lines;
+        const ScanSide& unrounded;
+    };
+
+    LineRanking(const Side& own, const Side& other);
 
     /// Puts the first k entries of each line into its place of the lists, ties to the lower id. Fails only if cancelled.
     Result<Done> rank(const LineEnds& own, const RankedLists& lists, const Task& task) const;
@@ -56,16 +58,17 @@ private:
     struct Candidate;
     class EndBounds;
     struct OpenTile;
+    class ExactLine;
     struct Place {
         Eigen::Index tile; // of those that have ends, from 0
         std::size_t place; // a line of it
     };
 
     void collect(Eigen::Index group, const Place& line, const LineEnds& own, OpenTile& open) const;
-    void put(int own, std::span<const Candidate> candidates, int sign, const RankedLists& lists) const;
 
     std::shared_ptr<const ScanLines> m_own, m_other;
-    std::function<double(int, int)> m_exact;
+    const ScanSide* m_ownExact;
+    const ScanSide* m_otherExact;
 };
 
 } // namespace headwise

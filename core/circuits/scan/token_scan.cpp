@@ -28,8 +28,8 @@ const ScanKernel& kernelOfPairs()
 /// Returns how many tiles of rows share a scale and one end of each column.
 Eigen::Index tilesOfRowGroup(const RowScan& scan)
 {
-    const double bytes =
-        double(scan.rowFactors.cols()) * double(scan.colFactors.cols()) / double(tileLines) * sizeof(float);
+    const double bytes = double(scan.rows.factors.cols()) * double(scan.cols.factors.cols())
+        / double(tileLines) * sizeof(float);
     Eigen::Index tiles = 1;
     while (scan.ends == ScanEnds::BothAndColumns && tiles < tilesOfBlock
            && bytes > scan.columnBytes * double(tiles))
@@ -47,7 +47,7 @@ public:
         , m_rows(std::move(rows))
         , m_columns(std::move(columns))
         , m_out(out)
-        , m_byRow(m_rows, m_columns, scan.exact)
+        , m_byRow({m_rows, scan.rows}, {m_columns, scan.cols})
     {
     }
 
@@ -79,8 +79,7 @@ public:
             });
         if (!done || !m_ofColumns)
             return done;
-        const LineRanking byColumn(m_columns, m_rows,
-                                   [this](int column, int row) { return m_scan.exact(row, column); });
+        const LineRanking byColumn({m_columns, m_scan.cols}, {m_rows, m_scan.rows});
         return forBlocks(*m_columns, task, "lists of columns", [&](Tiles tiles) {
             return byColumn.rank(
                 {tiles.first, tiles.count, endsOfColumns(tiles.first), 1, kernel, m_rows->groups()},
@@ -137,7 +136,7 @@ private:
     Result<Done> sortRows(const ScanKernel& kernel, const Task& task)
     {
         const Task quiet{task.stop, {}, task.threads};
-        std::vector<float> keys(static_cast<std::size_t>(m_scan.rowFactors.cols()));
+        std::vector<float> keys(static_cast<std::size_t>(m_scan.rows.factors.cols()));
         const auto done = forBlocks(*m_rows, quiet, {}, [&](Tiles tiles) -> Result<Done> {
             const auto ends = multiply(tiles, firstCheck(m_columns->groups()), kernel, false, task);
             if (!ends)
@@ -161,12 +160,11 @@ private:
     Result<Done> useRows(Eigen::Index tilesOfGroup, std::optional<std::vector<float>> keys,
                          const ScanKernel& kernel, const Task& task)
     {
-        auto rows = ScanLines::create(
-            {m_scan.rowFactors, m_scan.unusedRows, tilesOfGroup, kernel.isOfBytes, std::move(keys)}, task);
+        auto rows = ScanLines::create(m_scan.rows, {tilesOfGroup, kernel.isOfBytes, std::move(keys)}, task);
         if (!rows)
             return rows.error();
         m_rows = std::make_shared<const ScanLines>(std::move(rows).value());
-        m_byRow = LineRanking(m_rows, m_columns, m_scan.exact);
+        m_byRow = LineRanking({m_rows, m_scan.rows}, {m_columns, m_scan.cols});
         return Done{};
     }
 
@@ -314,11 +312,11 @@ Result<RowEnds> scanned(const RowScan& scan, const Scan::Lines& rows, const Scan
         ids.assign(answers, -1);
         values.assign(answers, notComputed);
     };
-    prepare(scan.rowFactors.cols(), out.ids, out.values);
+    prepare(scan.rows.factors.cols(), out.ids, out.values);
     if (scan.ends != ScanEnds::Largest)
-        prepare(scan.rowFactors.cols(), out.lowestIds, out.lowestValues);
+        prepare(scan.rows.factors.cols(), out.lowestIds, out.lowestValues);
     if (scan.ends == ScanEnds::BothAndColumns)
-        prepare(scan.colFactors.cols(), out.columnIds, out.columnValues);
+        prepare(scan.cols.factors.cols(), out.columnIds, out.columnValues);
     if (rows->count() == 0 || columns->count() == 0)
         return out;
     {
@@ -329,14 +327,7 @@ Result<RowEnds> scanned(const RowScan& scan, const Scan::Lines& rows, const Scan
         if (scan.ends != ScanEnds::BothAndColumns || all.hasColumns())
             return out;
     }
-    const RowScan turned{scan.colFactors,
-                         scan.rowFactors,
-                         [&scan](Eigen::Index column, Eigen::Index row) { return scan.exact(row, column); },
-                         scan.unusedCols,
-                         scan.unusedRows,
-                         scan.k,
-                         ScanEnds::Largest};
-    auto ofColumns = scanned(turned, columns, rows, kernel, task);
+    auto ofColumns = scanned({scan.cols, scan.rows, scan.k, ScanEnds::Largest}, columns, rows, kernel, task);
     if (!ofColumns)
         return ofColumns.error();
     RowEnds found = std::move(ofColumns).value();
@@ -359,12 +350,12 @@ std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count)
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
 {
     const ScanKernel& wanted = scan.kernel ? *scan.kernel : scanKernels().front();
-    const bool isTooLong = scan.rowFactors.rows() > RoundedLines::longestOfBytes;
+    const bool isTooLong = scan.rows.factors.rows() > RoundedLines::longestOfBytes;
     const ScanKernel& kernel = wanted.isOfBytes && isTooLong ? kernelOfPairs() : wanted;
-    auto columns = ScanLines::create({scan.colFactors, scan.unusedCols, 1, kernel.isOfBytes}, task);
+    auto columns = ScanLines::create(scan.cols, {1, kernel.isOfBytes}, task);
     if (!columns)
         return columns.error();
-    auto rows = ScanLines::create({scan.rowFactors, scan.unusedRows, 1, kernel.isOfBytes}, task);
+    auto rows = ScanLines::create(scan.rows, {1, kernel.isOfBytes}, task);
     if (!rows)
         return rows.error();
     return scanned(scan, std::make_shared<const ScanLines>(std::move(rows).value()),

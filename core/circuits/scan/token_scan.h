@@ -1,14 +1,10 @@
 #pragma once
 
-#include "core/base/matrix.h"
-#include "core/base/task.h"
+#include "core/circuits/scan/scan_lines.h"
 
-#include <functional>
 #include <vector>
 
 namespace headwise {
-
-struct ScanKernel;
 
 /// The largest and the smallest entries of every row of a product that is never formed, and the largest of every column.
 struct RowEnds {
@@ -31,13 +27,7 @@ std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count);
 enum class ScanEnds { Largest, Both, BothAndColumns };
 
 struct RowScan {
-    const Matrix<float>& rowFactors; ///< [r, rows], one column per row of the product
-    const Matrix<float>& colFactors; ///< [r, cols]
-    /// One entry in double from the unrounded factors. It decides the ranks and is returned.
-    std::function<double(Eigen::Index row, Eigen::Index col)> exact;
-    const std::vector<bool>&
-        unusedRows; ///< Never listed, and their lists are padding; empty: all are in use.
-    const std::vector<bool>& unusedCols; ///< Likewise.
+    ScanSide rows, cols;
     int k = 10;
     ScanEnds ends = ScanEnds::Both;
     /// Memory for the ends of columns. What needs more than eight times as much gets an eighth of that.
@@ -50,7 +40,7 @@ struct RowScan {
 /// tiles whose lines are too short to reach an end (|x·y| ≤ ‖x‖ ‖y‖) are left out; rows that reach about as much of their lengths share a
 /// tile then, and columns are scanned after the rows, as these were. The numbers are bytes where the processor multiplies these faster,
 /// otherwise of 16 bits. What rounding takes from each line bounds how far it moves an entry. Tiles that can hold one of the first k by
-/// this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by `exact`. The answer is that of a
+/// this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by products in double. The answer is that of a
 /// brute-force double product. Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations at the most.
 /// Memory besides the answer: two copies of both sides in 16 bits and in bytes, per thread a 64th of the entries of 512 rows for each end,
 /// and `columnBytes` for the columns.

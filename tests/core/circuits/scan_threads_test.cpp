@@ -19,10 +19,7 @@ private slots:
         const auto scan = [&](int threads) {
             Task task;
             task.threads = threads;
-            return scanRows({rows32, cols32,
-                             [&](Eigen::Index i, Eigen::Index j) { return rows.col(i).dot(cols.col(j)); },
-                             none, none, 7, ScanEnds::BothAndColumns},
-                            task);
+            return scanRows({{rows32, rows, none}, {cols32, cols, none}, 7, ScanEnds::BothAndColumns}, task);
         };
         const auto one = scan(1), three = scan(3);
         QVERIFY(test::isOk(one));

@@ -30,12 +30,16 @@ struct ScanCase {
     {
         const Matrix<float> rows32 = rows.cast<float>();
         const Matrix<float> cols32 = cols.cast<float>();
-        const Matrix<double> dense = product();
-        return scanRows({rows32, cols32, [&](Eigen::Index i, Eigen::Index j) { return dense(i, j); },
-                         unusedRows, unusedCols, k, ends, columnBytes, kernel},
-                        task);
+        return scanRows(
+            {{rows32, rows, unusedRows}, {cols32, cols, unusedCols}, k, ends, columnBytes, kernel}, task);
     }
-    Matrix<double> product() const { return rows.transpose() * cols; }
+    /// Sums in the order of the scan, so that values are the same to the last bit.
+    Matrix<double> product() const
+    {
+        return Matrix<double>::NullaryExpr(rows.cols(), cols.cols(), [this](Eigen::Index i, Eigen::Index j) {
+            return rows.col(i).dot(cols.col(j));
+        });
+    }
 };
 
 /// Compares lists with the sorted rows of a matrix.
@@ -131,6 +135,15 @@ struct TestTile {
             words[i] = static_cast<int>(word);
         }
     }
+
+    /// Returns the words of one line.
+    std::vector<int> line(Eigen::Index index) const
+    {
+        std::vector<int> own;
+        for (auto at = static_cast<std::size_t>(index); at < words.size(); at += ScanKernel::lines)
+            own.push_back(words[at]);
+        return own;
+    }
 };
 
 /// Compares what a kernel keeps with the ends of a product in double, which is exact below 2^53, the rows' bytes taken as 128 more
@@ -201,7 +214,7 @@ private slots:
                     const int least = static_cast<int>(wanted(0)); // one product is exactly as large
                     Eigen::Vector<int, ScanKernel::lines> entries;
                     std::array<signed char, ScanKernel::lines> reaching{};
-                    kernel.entries(columns.words.data(), rows.words.data() + i, steps,
+                    kernel.entries(columns.words.data(), rows.line(i).data(), steps,
                                    {sign, least, entries.data(), reaching.data()});
                     QVERIFY2(entries.cast<double>() == wanted, kernel.name);
                     for (Eigen::Index j = 0; j < ScanKernel::lines; ++j)
