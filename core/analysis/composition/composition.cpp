@@ -48,7 +48,7 @@ Result<Matrix<float>> collapsedFast(const Matrix<double>& inner, const Matrix<do
         Matrix<float> out(inner.rows(), inner.cols());
         out.leftCols(right.rows()).noalias() = left * right.transpose();
         out.rightCols(out.cols() - right.rows()).setZero();
-        const double share = out.cast<double>().squaredNorm();
+        const double share = out.colwise().squaredNorm().template cast<double>().sum();
         if (share >= least) {
             out *= static_cast<float>(1 / std::sqrt(share));
             return out;
@@ -175,12 +175,21 @@ double sideBytes(const ModelConfig& config, const AnalysisOptions& options)
     return number * config.nHeads * config.dHead * config.dModel;
 }
 
-/// Bytes of the three sides of the heads of some later layers, and of the work on them.
+/// Bytes of the three sides of the heads that read in a later layer, on average: a shard has its own alone.
+double readingSideBytes(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    const double own = options.share ? std::max(1.0, static_cast<double>(options.share->size())) : all;
+    return 3 * sideBytes(config, options) * own / all;
+}
+
+/// Bytes of the three sides of the heads that read in some later layers, and of the work on them.
 double readingBytes(const ModelConfig& config, const AnalysisOptions& options, int layers)
 {
-    const double later = 3.0 * layers * config.nHeads;
+    const double ofLayer = readingSideBytes(config, options);
+    const double later = layers * ofLayer / sideBytes(config, options) * config.nHeads;
     const bool isByGrams = AskedPairs(config, options).route(config) == NormRoute::Grams;
-    return 3 * layers * sideBytes(config, options)
+    return layers * ofLayer
         + (isByGrams ? gramBytes(config.nLayers * config.nHeads, later, config.dModel) : 0);
 }
 
@@ -189,7 +198,8 @@ double readingBytes(const ModelConfig& config, const AnalysisOptions& options, i
 int layersAtOnce(const ModelConfig& config, const AnalysisOptions& options)
 {
     constexpr double most = 420e6; // bytes of sides
-    int layers = std::clamp(static_cast<int>(most / (3 * sideBytes(config, options))), 1, config.nLayers);
+    const double affordable = most / readingSideBytes(config, options);
+    int layers = static_cast<int>(std::clamp<double>(affordable, 1, config.nLayers));
     const auto free = availableMemory();
     const double writing = config.nLayers * sideBytes(config, options);
     while (free && layers > 1 && writing + readingBytes(config, options, layers) > *free / 2)
@@ -255,81 +265,108 @@ public:
         , m_pairs(m_config, context.options)
         , m_scores(modeNames.size(), RealNumbers::perPair(m_config))
     {
-        for (int layer = 0; layer < m_config.nLayers; ++layer) {
-            for (int head = 0; head < m_config.nHeads; ++head) {
-                if (m_pairs.hasEarlier({layer, head}))
-                    m_earlier.push_back({layer, head});
-            }
-        }
     }
 
     Result<std::vector<RealNumbers>> run()
     {
-        const auto writing = sides(m_earlier, {std::nullopt}, HeadParts::ValuesAndOutput, "outputs of heads");
-        if (!writing)
-            return writing.error();
         const int step = layersAtOnce(m_config, m_context.options);
-        for (int first = 1; first < m_config.nLayers; first += step) {
-            const int end = std::min(first + step, m_config.nLayers);
-            if (const auto done = runLayers(*writing, first, end); !done)
+        for (int first = 0; first < m_config.nLayers; first += step) {
+            if (const auto done = runLayers(first, std::min(first + step, m_config.nLayers)); !done)
                 return done.error();
         }
         return std::move(m_scores);
     }
 
 private:
-    /// Computes the sides of heads in some modes, head by head; NaN for weights that are not finite.
-    Result<std::vector<Strips<Scalar>>> sides(const std::vector<HeadId>& heads,
-                                              const std::vector<std::optional<Mode>>& modes, HeadParts parts,
-                                              std::string_view step)
+    /// The heads of some layers that write or read, and the sides with which they read.
+    struct Block {
+        struct Use {
+            HeadId head;
+            std::optional<std::size_t> earlier, later; // its place among those that write and that read
+        };
+
+        std::vector<Use> heads;
+        std::vector<HeadId> later;
+        std::vector<Strips<Scalar>> reading; // three of each later head, in the order of modes
+    };
+
+    Block blockOf(int first, int end)
     {
-        std::vector<Strips<Scalar>> out(heads.size() * modes.size());
-        const auto done =
-            parallelFor(static_cast<int>(heads.size()), m_task, step, [&](int i) -> Result<Done> {
-                const auto at = static_cast<std::size_t>(i);
-                const auto weights = m_context.circuits.weights().template head<double>(heads[at], parts);
-                const Matrix<double> W_Ot = weights.W_O.transpose();
-                for (std::size_t mode = 0; mode < modes.size(); ++mode) {
-                    auto side = sideOf<Scalar>(weights, W_Ot, modes[mode]);
-                    if (!side && side.error().code != ErrorCode::Corrupt)
-                        return side.error();
-                    out[at * modes.size() + mode] = side
-                        ? *std::move(side)
-                        : Strips<Scalar>(Matrix<Scalar>::Constant(m_config.dModel, m_config.dHead,
-                                                                  std::numeric_limits<Scalar>::quiet_NaN()));
+        Block block;
+        for (int layer = first; layer < end; ++layer) {
+            for (int head = 0; head < m_config.nHeads; ++head) {
+                typename Block::Use use{{layer, head}, std::nullopt, std::nullopt};
+                if (m_pairs.hasEarlier(use.head)) {
+                    use.earlier = m_earlier.size();
+                    m_earlier.push_back(use.head);
                 }
-                return Done{};
-            });
-        if (!done)
-            return done.error();
-        return out;
+                if (m_pairs.hasLater(use.head) && m_pairs.isOwn(use.head)) {
+                    use.later = block.later.size();
+                    block.later.push_back(use.head);
+                }
+                if (use.earlier || use.later)
+                    block.heads.push_back(use);
+            }
+        }
+        m_writing.resize(m_earlier.size());
+        block.reading.resize(block.later.size() * modeNames.size());
+        return block;
+    }
+
+    /// Computes a side; NaN for weights that are not finite.
+    Result<Done> putSide(const HeadWeights<double>& head, const Matrix<double>& W_Ot,
+                         std::optional<Mode> mode, Strips<Scalar>& out) const
+    {
+        auto side = sideOf<Scalar>(head, W_Ot, mode);
+        if (!side && side.error().code != ErrorCode::Corrupt)
+            return side.error();
+        out = side ? *std::move(side)
+                   : Strips<Scalar>(Matrix<Scalar>::Constant(m_config.dModel, m_config.dHead,
+                                                             std::numeric_limits<Scalar>::quiet_NaN()));
+        return Done{};
+    }
+
+    /// Computes all sides of a head from one reading of its weights.
+    Result<Done> putSides(const typename Block::Use& use, std::vector<Strips<Scalar>>& reading)
+    {
+        const auto weights = m_context.circuits.weights().template head<double>(
+            use.head, use.later ? HeadParts::All : HeadParts::ValuesAndOutput);
+        const Matrix<double> W_Ot = weights.W_O.transpose();
+        if (use.earlier) {
+            if (const auto done = putSide(weights, W_Ot, std::nullopt, m_writing[*use.earlier]); !done)
+                return done;
+        }
+        for (std::size_t mode = 0; use.later && mode < modeNames.size(); ++mode) {
+            const auto done = putSide(weights, W_Ot, static_cast<Mode>(mode),
+                                      reading[*use.later * modeNames.size() + mode]);
+            if (!done)
+                return done;
+        }
+        return Done{};
     }
 
     /// Computes the scores of all earlier heads with the heads of some layers.
-    Result<Done> runLayers(const std::vector<Strips<Scalar>>& writing, int first, int end)
+    Result<Done> runLayers(int first, int end)
     {
-        std::vector<HeadId> later;
+        Block block = blockOf(first, end);
+        const auto read = parallelFor(
+            static_cast<int>(block.heads.size()), m_task, "inputs and outputs of heads",
+            [&](int i) { return putSides(block.heads[static_cast<std::size_t>(i)], block.reading); });
+        if (!read)
+            return read;
         std::vector<int> reach;
-        for (int layer = first; layer < end; ++layer) {
+        for (const HeadId head : block.later) {
             const auto earlier =
-                std::ranges::lower_bound(m_earlier, layer, {}, &HeadId::layer) - m_earlier.begin();
-            for (int head = 0; head < m_config.nHeads; ++head) {
-                if (!m_pairs.hasLater({layer, head}) || !m_pairs.isOwn({layer, head}))
-                    continue;
-                later.push_back({layer, head});
-                reach.insert(reach.end(), modeNames.size(), static_cast<int>(earlier));
-            }
+                std::ranges::lower_bound(m_earlier, head.layer, {}, &HeadId::layer) - m_earlier.begin();
+            reach.insert(reach.end(), modeNames.size(), static_cast<int>(earlier));
         }
-        const auto reading = sides(later, {Mode::Q, Mode::K, Mode::V}, HeadParts::All, "inputs of heads");
-        if (!reading)
-            return reading.error();
-        const auto laterOf = [&](std::size_t j) { return later[j / modeNames.size()]; };
+        const auto laterOf = [&](std::size_t j) { return block.later[j / modeNames.size()]; };
         const auto isAsked = [&](int i, int j) {
             return m_pairs.contains(m_earlier[static_cast<std::size_t>(i)],
                                     laterOf(static_cast<std::size_t>(j)));
         };
         const auto norms =
-            productNorms<Scalar>({writing, *reading, reach, isAsked}, m_pairs.route(m_config), m_task);
+            productNorms<Scalar>({m_writing, block.reading, reach, isAsked}, m_pairs.route(m_config), m_task);
         if (!norms)
             return norms.error();
         for (std::size_t j = 0; j < reach.size(); ++j) {
@@ -346,8 +383,9 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     AskedPairs m_pairs;
-    std::vector<HeadId> m_earlier;
-    std::vector<RealNumbers> m_scores; // one per mode
+    std::vector<HeadId> m_earlier;         // of the layers so far
+    std::vector<Strips<Scalar>> m_writing; // what they write
+    std::vector<RealNumbers> m_scores;     // one per mode
 };
 
 Result<ResultSet> runComposition(const AnalysisContext& context, const Task& task)
