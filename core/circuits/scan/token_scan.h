@@ -40,8 +40,8 @@ struct RowScan {
 /// tiles whose lines are too short to reach an end (|x·y| ≤ ‖x‖ ‖y‖) are left out; rows that reach about as much of their lengths share a
 /// tile then, and columns are scanned after the rows, as these were. The numbers are bytes where the processor multiplies these faster,
 /// otherwise of 16 bits. What rounding takes from each line bounds how far it moves an entry. Tiles that can hold one of the first k by
-/// this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by products in double. The answer is that of a
-/// brute-force double product. Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations at the most.
+/// this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by products in double. The answer is that
+/// of a brute-force double product. Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations at the most.
 /// Memory besides the answer: two copies of both sides in 16 bits and in bytes, per thread a 64th of the entries of 512 rows for each end,
 /// and `columnBytes` for the columns.
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task);
