@@ -88,22 +88,20 @@ struct ScanTile {
         constexpr int apart = chains / atOnce; // steps whose sums are kept apart
         for (int panel = 0; panel < lines; panel += lanes * atOnce) {
             Sums sums[apart][atOnce] = {};
-            const int* column = tile + panel;
-            std::ptrdiff_t k = 0;
-            const auto step = [&](Sums(&to)[atOnce]) {
+            const auto step = [&](std::ptrdiff_t k, Sums(&to)[atOnce]) {
+                const int* column = tile + k * lines + panel;
                 const Sums factor = line[k] - Sums{};
                 for (int vector = 0; vector < atOnce; ++vector)
                     to[vector] =
                         Vector::add(to[vector], load(column + std::ptrdiff_t(lanes) * vector), factor);
-                ++k;
-                column += lines;
             };
-            while (k + apart <= steps) {
-                for (auto& some : sums)
-                    step(some);
+            std::ptrdiff_t done = 0;
+            for (; done + apart <= steps; done += apart) {
+                for (int one = 0; one < apart; ++one)
+                    step(done + one, sums[one]);
             }
-            while (k < steps)
-                step(sums[0]);
+            for (; done < steps; ++done)
+                step(done, sums[0]);
             for (int vector = 0; vector < atOnce; ++vector) {
                 Sums sum = sums[0][vector];
                 for (int other = 1; other < apart; ++other)
