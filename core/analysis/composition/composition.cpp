@@ -1,17 +1,16 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/composition/composed_pairs.h"
+#include "core/analysis/composition/head_sides.h"
 #include "core/analysis/composition/product_norms.h"
 #include "core/analysis/selected_heads.h"
 
-#include "core/base/decompositions.h"
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,153 +19,29 @@ namespace headwise {
 
 namespace {
 
-// ‖L R · A B‖_F = ‖(R_L R) (A R_Bᵀ)‖_F, where R_L and R_B are what QR leaves of the outer factors: only thin matrices meet.
-// Each side is divided by its circuit's norm, so that the norm of the product is the score (product_norms.h). Permuting cyclically inside the
-// norm would be shorter and wrong (Elhage et al. 2021, correction).
-
-/// inner · Rᵀ / ‖inner · Rᵀ‖, [d, r], with outer = Q R: the circuit inner · outerᵀ without the orthonormal factor Q.
-/// \param inner [d, r] \param outer [d, r]
-Result<Matrix<double>> collapsed(const Matrix<double>& inner, const Matrix<double>& outer)
+/// Returns the heads of a layer that share a key/value head.
+int groupSize(const ModelConfig& config)
 {
-    const auto R = triangularFactor(outer);
-    if (!R)
-        return R.error();
-    Matrix<double> out = Matrix<double>::Zero(inner.rows(), inner.cols()); // R has min(d, r) rows
-    out.leftCols(R->rows()).noalias() = inner * R->transpose();
-    out /= out.norm(); // 0/0: NaN, as a zero circuit's scores are
-    return out;
+    return config.nHeads / std::max(1, config.nKvHeads);
 }
 
-/// The same in float32: a root of outerᵀ outer, which costs a third of R, and a product in float32. Where the product is so much
-/// smaller than its factors that a score would lose digits, the one in double, rounded.
-Result<Matrix<float>> collapsedFast(const Matrix<double>& inner, const Matrix<double>& outer)
+/// Returns how many consecutive heads of a layer have the same keys and values: those of a group, or, of a model that stores the keys of
+/// a group once per head, of the first layer's first one.
+int headsPerKeys(const ProcessedWeights& weights)
 {
-    constexpr double least = 1e-3; // ‖inner · Rᵀ‖² / (‖inner‖² ‖R‖²), 1/r for random factors
-    if (const auto root = semidefiniteFactor(columnGram(outer))) { // not where a square leaves double's range
-        const Matrix<float> left = (inner * (1 / inner.norm())).cast<float>();
-        const Matrix<float> right = (*root / root->norm()).cast<float>();
-        Matrix<float> out(inner.rows(), inner.cols());
-        out.leftCols(right.rows()).noalias() = left * right.transpose();
-        out.rightCols(out.cols() - right.rows()).setZero();
-        const double share = out.colwise().squaredNorm().template cast<double>().sum();
-        if (share >= least) {
-            out *= static_cast<float>(1 / std::sqrt(share));
-            return out;
-        }
-    }
-    const auto exact = collapsed(inner, outer);
-    if (!exact)
-        return exact.error();
-    return Matrix<float>(exact->cast<float>());
+    const ModelConfig& config = weights.config();
+    if (config.nKvHeads != config.nHeads)
+        return groupSize(config);
+    const auto first = weights.head<double>({0, 0});
+    const auto isSame = [&](int head) {
+        const auto other = weights.head<double>({0, head});
+        return other.W_K == first.W_K && other.W_V == first.W_V;
+    };
+    int heads = 1;
+    while (heads < config.nHeads && isSame(heads))
+        ++heads;
+    return heads;
 }
-
-/// Selects the head pairs to compute: both heads selected, or (with `oneEndIsEnough`) at least one. A shard computes the pairs
-/// whose later head is its own.
-class AskedPairs {
-public:
-    AskedPairs(const ModelConfig& config, const AnalysisOptions& options)
-        : m_nHeads(static_cast<std::size_t>(config.nHeads))
-        , m_oneEnd(options.oneEndIsEnough)
-        , m_isFloat32(options.precision == Precision::F32)
-        , m_isAsked(static_cast<std::size_t>(config.nLayers) * m_nHeads, false)
-        , m_inLayer(static_cast<std::size_t>(config.nLayers), 0)
-        , m_share(options.share)
-    {
-        for (const HeadId head : selectedHeads(config, options)) {
-            m_isAsked[index(head)] = true;
-            m_inLayer[static_cast<std::size_t>(head.layer)] += 1;
-        }
-    }
-
-    bool contains(HeadId earlier, HeadId later) const
-    {
-        return m_oneEnd ? isAsked(earlier) || isAsked(later) : isAsked(earlier) && isAsked(later);
-    }
-    /// Returns whether some pair has this head first (last).
-    bool hasEarlier(HeadId head) const
-    {
-        return head.layer + 1 < layers()
-            && (isAsked(head) || (m_oneEnd && isAnyAsked(head.layer + 1, layers())));
-    }
-    bool hasLater(HeadId head) const
-    {
-        return head.layer > 0 && (isAsked(head) || (m_oneEnd && isAnyAsked(0, head.layer)));
-    }
-    /// Returns whether this shard computes the pairs with this later head.
-    bool isOwn(HeadId later) const
-    {
-        return !m_share || std::find(m_share->begin(), m_share->end(), later) != m_share->end();
-    }
-
-    double count() const
-    {
-        const double heads = static_cast<double>(m_nHeads);
-        double both = 0, neither = 0, all = 0;
-        double askedBefore = 0, before = 0;
-        for (const double asked : m_inLayer) {
-            both += askedBefore * asked;
-            neither += (before - askedBefore) * (heads - asked);
-            all += before * heads;
-            askedBefore += asked;
-            before += heads;
-        }
-        return m_oneEnd ? all - neither : both;
-    }
-    /// Returns how many heads are read, as the earlier or as the later one.
-    double sides() const
-    {
-        double sum = 0;
-        for (int layer = 0; layer < layers(); ++layer) {
-            for (int head = 0; head < static_cast<int>(m_nHeads); ++head)
-                sum += (hasEarlier({layer, head}) ? 1 : 0) + (hasLater({layer, head}) ? 3 : 0);
-        }
-        return sum;
-    }
-
-    /// Returns the operations between the sides of all heads by each route, in the order of NormRoute.
-    std::array<double, 2> operations(const ModelConfig& config) const
-    {
-        const double r = config.dHead, d = config.dModel;
-        double earlier = 0, later = 0, meetings = 0; // a Gram's tile meets all, asked or not
-        for (int layer = 0; layer < layers(); ++layer) {
-            double own = 0, ownEarlier = 0;
-            for (int head = 0; head < static_cast<int>(m_nHeads); ++head) {
-                own += hasLater({layer, head}) ? 3 : 0;
-                ownEarlier += hasEarlier({layer, head}) ? 1 : 0;
-            }
-            meetings += earlier * own;
-            later += own;
-            earlier += ownEarlier;
-        }
-        return {count() * 3 * 2 * r * r * d, gramOperations(meetings, earlier + later, r, d)};
-    }
-    /// Returns the route with fewer operations; float64 has one.
-    NormRoute route(const ModelConfig& config) const
-    {
-        const auto [products, grams] = operations(config);
-        return m_isFloat32 && grams < products ? NormRoute::Grams : NormRoute::Products;
-    }
-
-private:
-    int layers() const { return static_cast<int>(m_inLayer.size()); }
-    std::size_t index(HeadId head) const
-    {
-        return static_cast<std::size_t>(head.layer) * m_nHeads + static_cast<std::size_t>(head.head);
-    }
-    bool isAsked(HeadId head) const { return m_isAsked[index(head)]; }
-    bool isAnyAsked(int first, int end) const
-    {
-        return std::any_of(m_inLayer.begin() + first, m_inLayer.begin() + end,
-                           [](double asked) { return asked > 0; });
-    }
-
-    std::size_t m_nHeads;
-    bool m_oneEnd;
-    bool m_isFloat32;
-    std::vector<bool> m_isAsked;
-    std::vector<double> m_inLayer; // how many are asked for
-    std::optional<std::vector<HeadId>> m_share;
-};
 
 /// Bytes of one side of every head of a layer.
 double sideBytes(const ModelConfig& config, const AnalysisOptions& options)
@@ -175,39 +50,55 @@ double sideBytes(const ModelConfig& config, const AnalysisOptions& options)
     return number * config.nHeads * config.dHead * config.dModel;
 }
 
-/// Bytes of the three sides of the heads that read in a later layer, on average: a shard has its own alone.
-double readingSideBytes(const ModelConfig& config, const AnalysisOptions& options)
+/// Returns the part of all heads that are this process's own as later heads.
+double ownPart(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    const double own = options.share ? std::max(1.0, static_cast<double>(options.share->size())) : all;
-    return 3 * sideBytes(config, options) * own / all;
+    return options.share ? std::max(1.0, static_cast<double>(options.share->size())) / all : 1;
 }
 
-/// Bytes of the three sides of the heads that read in some later layers, and of the work on them.
-double readingBytes(const ModelConfig& config, const AnalysisOptions& options, int layers)
+/// Bytes of what the heads of a later layer read by, on average: a side each, or by products in float32 a factor
+/// per group and a root each.
+double readingBytesOfLayer(const ModelConfig& config, const AnalysisOptions& options,
+                           const ComposedPairs& pairs, int headsPerKeys)
 {
-    const double ofLayer = readingSideBytes(config, options);
-    const double later = layers * ofLayer / sideBytes(config, options) * config.nHeads;
-    const bool isByGrams = AskedPairs(config, options).route(config) == NormRoute::Grams;
-    return layers * ofLayer
-        + (isByGrams ? gramBytes(config.nLayers * config.nHeads, later, config.dModel) : 0);
+    const ModeRoutes routes = pairs.routes();
+    const double side = sideBytes(config, options), own = ownPart(config, options);
+    const double ofQueries = side * own;
+    if (routes.keysAndValues == NormRoute::Grams || options.precision == Precision::F64)
+        return ofQueries + 2 * side * own;
+    const double factors = std::min(1.0, own * headsPerKeys) / headsPerKeys;
+    const double roots = own * config.dHead / config.dModel;
+    return ofQueries + 2 * side * (factors + roots);
+}
+
+/// Bytes of what the heads of some later layers read by, and of the work on them.
+double readingBytes(const ModelConfig& config, const AnalysisOptions& options, const ComposedPairs& pairs,
+                    int headsPerKeys, int layers)
+{
+    const double later = layers * config.nHeads * ownPart(config, options);
+    const double byGrams = pairs.routes().count(NormRoute::Grams);
+    return layers * readingBytesOfLayer(config, options, pairs, headsPerKeys)
+        + (byGrams > 0 ? gramBytes(config.nLayers * config.nHeads, byGrams * later, config.dModel) : 0);
 }
 
 /// Returns how many later layers to hold at once. Each block goes through the earlier heads anew, so that few blocks are
 /// fast; where memory is short a block is one layer.
-int layersAtOnce(const ModelConfig& config, const AnalysisOptions& options)
+int layersAtOnce(const ModelConfig& config, const AnalysisOptions& options, const ComposedPairs& pairs,
+                 int headsPerKeys)
 {
     constexpr double most = 420e6; // bytes of sides
-    const double affordable = most / readingSideBytes(config, options);
+    const double affordable = most / readingBytesOfLayer(config, options, pairs, headsPerKeys);
     int layers = static_cast<int>(std::clamp<double>(affordable, 1, config.nLayers));
     const auto free = availableMemory();
     const double writing = config.nLayers * sideBytes(config, options);
-    while (free && layers > 1 && writing + readingBytes(config, options, layers) > *free / 2)
+    while (free && layers > 1
+           && writing + readingBytes(config, options, pairs, headsPerKeys, layers) > *free / 2)
         --layers;
     return layers;
 }
 
-enum Mode { Q, K, V };
+constexpr std::array<Mode, 3> allModes{Mode::Q, Mode::K, Mode::V};
 constexpr std::array<const char*, 3> modeNames{"q", "k", "v"};
 constexpr std::array<const char*, 3> modeTitles{"Q-composition", "K-composition", "V-composition"};
 constexpr std::array<const char*, 3> modeFormulas{"‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
@@ -231,30 +122,6 @@ std::vector<ArraySpec> compositionArrays()
     return all;
 }
 
-/// The side of a head that meets another: of a later head in a mode, or what an earlier one writes (no mode).
-/// \param W_Ot the transpose of W_O, [d, r]
-template <typename Scalar>
-Result<Strips<Scalar>> sideOf(const HeadWeights<double>& head, const Matrix<double>& W_Ot,
-                              std::optional<Mode> mode)
-{
-    const auto of = [](const Matrix<double>& inner, const Matrix<double>& outer) {
-        const auto side = [&] {
-            if constexpr (std::is_same_v<Scalar, float>)
-                return collapsedFast(inner, outer);
-            else
-                return collapsed(inner, outer);
-        }();
-        return side ? Result(Strips<Scalar>(*side)) : side.error();
-    };
-    if (!mode)
-        return of(W_Ot, head.W_V);
-    if (*mode == Mode::Q) // W_Q W_Kᵀ
-        return of(head.W_Q, head.W_K);
-    if (*mode == Mode::K) // its transpose
-        return of(head.W_K, head.W_Q);
-    return of(head.W_V, W_Ot);
-}
-
 template <typename Scalar>
 class Composition {
 public:
@@ -262,14 +129,16 @@ public:
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
-        , m_pairs(m_config, context.options)
+        , m_headsPerKeys(headsPerKeys(context.circuits.weights()))
+        , m_pairs(m_config, context.options, m_headsPerKeys)
+        , m_routes(m_pairs.routes())
         , m_scores(modeNames.size(), RealNumbers::perPair(m_config))
     {
     }
 
     Result<std::vector<RealNumbers>> run()
     {
-        const int step = layersAtOnce(m_config, m_context.options);
+        const int step = layersAtOnce(m_config, m_context.options, m_pairs, m_headsPerKeys);
         for (int first = 0; first < m_config.nLayers; first += step) {
             if (const auto done = runLayers(first, std::min(first + step, m_config.nLayers)); !done)
                 return done.error();
@@ -278,71 +147,147 @@ public:
     }
 
 private:
-    /// The heads of some layers that write or read, and the sides with which they read.
+    /// A side by which a later head reads.
+    struct Side {
+        HeadId later;
+        Mode mode = Mode::Q;
+    };
+    /// A factor and the sides that it gives with roots, or without one.
+    struct Factor {
+        Matrix<Scalar> factor;
+        std::vector<Matrix<Scalar>> roots;
+        std::vector<Side> sides;
+    };
+    struct Head {
+        HeadId id;
+        std::optional<std::size_t> earlier; // its place among those that write
+        bool isLater = false;
+        std::size_t firstGram = 0; // the place of its sides among those that meet by Gram matrices
+    };
+    /// Heads with the same keys and values.
+    struct Group {
+        int reach = 0; // how many heads write before it
+        std::vector<Head> heads;
+        std::vector<Factor> factors; // of the sides that meet by products
+    };
+    /// The heads of some layers, and the sides that meet by Gram matrices.
     struct Block {
-        struct Use {
-            HeadId head;
-            std::optional<std::size_t> earlier, later; // its place among those that write and that read
-        };
-
-        std::vector<Use> heads;
-        std::vector<HeadId> later;
-        std::vector<Strips<Scalar>> reading; // three of each later head, in the order of modes
+        std::vector<Group> groups;
+        std::vector<Strips<float>> grams;
+        std::vector<Side> gramSides;
+        std::vector<int> gramReach;
     };
 
     Block blockOf(int first, int end)
     {
         Block block;
-        for (int layer = first; layer < end; ++layer) {
-            for (int head = 0; head < m_config.nHeads; ++head) {
-                typename Block::Use use{{layer, head}, std::nullopt, std::nullopt};
-                if (m_pairs.hasEarlier(use.head)) {
-                    use.earlier = m_earlier.size();
-                    m_earlier.push_back(use.head);
+        for (HeadId head{first, 0}; head.layer < end; ++head.layer) {
+            const auto reach = static_cast<int>(m_earlier.size());
+            for (head.head = 0; head.head < m_config.nHeads; ++head.head) {
+                if (head.head % m_headsPerKeys == 0)
+                    block.groups.push_back({reach, {}, {}});
+                Head one{head, std::nullopt, m_pairs.hasLater(head) && m_pairs.isOwn(head),
+                         block.gramSides.size()};
+                if (m_pairs.hasEarlier(head)) {
+                    one.earlier = m_earlier.size();
+                    m_earlier.push_back(head);
                 }
-                if (m_pairs.hasLater(use.head) && m_pairs.isOwn(use.head)) {
-                    use.later = block.later.size();
-                    block.later.push_back(use.head);
+                for (const Mode mode : allModes) {
+                    if (one.isLater && m_routes.of(mode) == NormRoute::Grams) {
+                        block.gramSides.push_back({head, mode});
+                        block.gramReach.push_back(reach);
+                    }
                 }
-                if (use.earlier || use.later)
-                    block.heads.push_back(use);
+                if (one.earlier || one.isLater)
+                    block.groups.back().heads.push_back(one);
             }
         }
         m_writing.resize(m_earlier.size());
-        block.reading.resize(block.later.size() * modeNames.size());
+        block.grams.resize(block.gramSides.size());
         return block;
     }
 
-    /// Computes a side; NaN for weights that are not finite.
-    Result<Done> putSide(const HeadWeights<double>& head, const Matrix<double>& W_Ot,
-                         std::optional<Mode> mode, Strips<Scalar>& out) const
+    /// Computes all sides of the heads of a group from one reading of each head's weights.
+    Result<Done> putSides(Group& group, std::vector<Strips<float>>& grams)
     {
-        auto side = sideOf<Scalar>(head, W_Ot, mode);
-        if (!side && side.error().code != ErrorCode::Corrupt)
-            return side.error();
-        out = side ? *std::move(side)
-                   : Strips<Scalar>(Matrix<Scalar>::Constant(m_config.dModel, m_config.dHead,
-                                                             std::numeric_limits<Scalar>::quiet_NaN()));
+        for (const Head& head : group.heads) {
+            const HeadFactors factors(m_context.circuits.weights(), head.id,
+                                      head.isLater ? HeadParts::All : HeadParts::ValuesAndOutput);
+            if (head.earlier) {
+                const auto side = sideOf<Scalar>(factors.writing());
+                if (!side)
+                    return side.error();
+                m_writing[*head.earlier] = Strips<Scalar>(*side);
+            }
+            std::size_t gram = head.firstGram;
+            for (std::size_t i = 0; head.isLater && i < allModes.size(); ++i) {
+                const Side side{head.id, allModes[i]};
+                const ThinCircuit circuit = factors.reading(side.mode);
+                if (m_routes.of(side.mode) == NormRoute::Products) {
+                    if (const auto done = addFactor(circuit, side, group.factors); !done)
+                        return done;
+                    continue;
+                }
+                const auto numbers = sideOf<float>(circuit);
+                if (!numbers)
+                    return numbers.error();
+                grams[gram++] = Strips<float>(*numbers);
+            }
+        }
         return Done{};
     }
 
-    /// Computes all sides of a head from one reading of its weights.
-    Result<Done> putSides(const typename Block::Use& use, std::vector<Strips<Scalar>>& reading)
+    /// Adds a side to a factor that other heads of the group read through too, or to a new one.
+    Result<Done> addFactor(const ThinCircuit& circuit, const Side& side, std::vector<Factor>& factors) const
     {
-        const auto weights = m_context.circuits.weights().template head<double>(
-            use.head, use.later ? HeadParts::All : HeadParts::ValuesAndOutput);
-        const Matrix<double> W_Ot = weights.W_O.transpose();
-        if (use.earlier) {
-            if (const auto done = putSide(weights, W_Ot, std::nullopt, m_writing[*use.earlier]); !done)
-                return done;
+        if constexpr (std::is_same_v<Scalar, float>) {
+            if (auto root = unitRoot(circuit)) {
+                Matrix<float> factor = unitFactor(circuit.inner);
+                const auto same = std::ranges::find_if(factors, [&](const Factor& other) {
+                    return !other.roots.empty() && other.sides.front().mode == side.mode
+                        && other.factor == factor;
+                });
+                Factor& shared = same != factors.end() ? *same : factors.emplace_back();
+                if (shared.sides.empty())
+                    shared.factor = std::move(factor);
+                shared.roots.push_back(*std::move(root));
+                shared.sides.push_back(side);
+                return Done{};
+            }
         }
-        for (std::size_t mode = 0; use.later && mode < modeNames.size(); ++mode) {
-            const auto done = putSide(weights, W_Ot, static_cast<Mode>(mode),
-                                      reading[*use.later * modeNames.size() + mode]);
-            if (!done)
-                return done;
-        }
+        auto own = sideOf<Scalar>(circuit);
+        if (!own)
+            return own.error();
+        factors.push_back({*std::move(own), {}, {side}});
         return Done{};
+    }
+
+    /// Puts the factors of all groups side by side and takes them from the groups.
+    static std::pair<SharedSides<Scalar>, std::vector<Side>> takeFactors(std::vector<Group>& groups)
+    {
+        SharedSides<Scalar> shared;
+        std::vector<Side> sides;
+        Eigen::Index columns = 0;
+        for (const Group& group : groups) {
+            for (const Factor& factor : group.factors)
+                columns += factor.factor.cols();
+        }
+        Eigen::Index column = 0;
+        for (Group& group : groups) {
+            for (Factor& factor : std::exchange(group.factors, {})) {
+                const Eigen::Index r = factor.factor.cols();
+                shared.factors.resize(factor.factor.rows(),
+                                      columns); // keeps its numbers from the second time on
+                shared.factors.middleCols(column, r) = factor.factor;
+                column += r;
+                Matrix<Scalar> roots(r * static_cast<Eigen::Index>(factor.roots.size()), r);
+                for (std::size_t i = 0; i < factor.roots.size(); ++i)
+                    roots.middleRows(r * static_cast<Eigen::Index>(i), r) = factor.roots[i];
+                shared.groups.push_back({group.reach, std::move(roots)});
+                sides.insert(sides.end(), factor.sides.begin(), factor.sides.end());
+            }
+        }
+        return {std::move(shared), std::move(sides)};
     }
 
     /// Computes the scores of all earlier heads with the heads of some layers.
@@ -350,39 +295,52 @@ private:
     {
         Block block = blockOf(first, end);
         const auto read = parallelFor(
-            static_cast<int>(block.heads.size()), m_task, "inputs and outputs of heads",
-            [&](int i) { return putSides(block.heads[static_cast<std::size_t>(i)], block.reading); });
+            static_cast<int>(block.groups.size()), m_task, "inputs and outputs of heads",
+            [&](int i) { return putSides(block.groups[static_cast<std::size_t>(i)], block.grams); });
         if (!read)
             return read;
-        std::vector<int> reach;
-        for (const HeadId head : block.later) {
-            const auto earlier =
-                std::ranges::lower_bound(m_earlier, head.layer, {}, &HeadId::layer) - m_earlier.begin();
-            reach.insert(reach.end(), modeNames.size(), static_cast<int>(earlier));
-        }
-        const auto laterOf = [&](std::size_t j) { return block.later[j / modeNames.size()]; };
-        const auto isAsked = [&](int i, int j) {
-            return m_pairs.contains(m_earlier[static_cast<std::size_t>(i)],
-                                    laterOf(static_cast<std::size_t>(j)));
-        };
-        const auto norms =
-            productNorms<Scalar>({m_writing, block.reading, reach, isAsked}, m_pairs.route(m_config), m_task);
-        if (!norms)
-            return norms.error();
-        for (std::size_t j = 0; j < reach.size(); ++j) {
-            for (int i = 0; i < reach[j]; ++i) {
-                if (isAsked(i, static_cast<int>(j)))
-                    m_scores[j % modeNames.size()].set(m_earlier[static_cast<std::size_t>(i)], laterOf(j),
-                                                       (*norms)(i, static_cast<Eigen::Index>(j)));
-            }
+        const auto [shared, sharedSides] = takeFactors(block.groups);
+        const auto products = normsByProducts(m_writing, shared, requestOf(sharedSides), m_task);
+        if (!products)
+            return products.error();
+        putScores(*products, sharedSides);
+        if constexpr (std::is_same_v<Scalar, float>) {
+            const auto norms =
+                normsByGrams({m_writing, block.grams, block.gramReach, requestOf(block.gramSides)}, m_task);
+            if (!norms)
+                return norms.error();
+            putScores(*norms, block.gramSides);
         }
         return Done{};
+    }
+
+    /// \param sides outlives what is returned
+    MeetingChoice requestOf(const std::vector<Side>& sides) const
+    {
+        return [this, &sides](int i, int j) {
+            return m_pairs.contains(m_earlier[static_cast<std::size_t>(i)],
+                                    sides[static_cast<std::size_t>(j)].later);
+        };
+    }
+    /// \param norms [earlier heads, sides]
+    void putScores(const Matrix<double>& norms, const std::vector<Side>& sides)
+    {
+        for (std::size_t j = 0; j < sides.size(); ++j) {
+            for (std::size_t i = 0; i < m_earlier.size() && m_earlier[i].layer < sides[j].later.layer; ++i) {
+                if (m_pairs.contains(m_earlier[i], sides[j].later))
+                    m_scores[static_cast<std::size_t>(sides[j].mode)].set(
+                        m_earlier[i], sides[j].later,
+                        norms(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
+            }
+        }
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
-    AskedPairs m_pairs;
+    int m_headsPerKeys;
+    ComposedPairs m_pairs;
+    ModeRoutes m_routes;
     std::vector<HeadId> m_earlier;         // of the layers so far
     std::vector<Strips<Scalar>> m_writing; // what they write
     std::vector<RealNumbers> m_scores;     // one per mode
@@ -396,7 +354,7 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
     if (!scores)
         return scores.error();
     Results results = resultsOf(context, compositionArrays());
-    if (AskedPairs(config, context.options).count() == 0 && config.nLayers > 1)
+    if (ComposedPairs(config, context.options, 1).count() == 0 && config.nLayers > 1)
         results.warn(
             "All requested heads are in one layer, so no pair was composed; --one-end takes every pair with one end among them.");
     for (std::size_t mode = 0; mode < scores->size(); ++mode) {
@@ -411,19 +369,18 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
 {
     const double r = config.dHead;
     const double d = config.dModel;
-    const AskedPairs pairs(config, options);
+    const int sharing = groupSize(config);
+    const ComposedPairs pairs(config, options, sharing);
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    const bool isByGrams = pairs.route(config) == NormRoute::Grams;
-    const double operations = pairs.operations(config)[isByGrams ? 1 : 0];
-    const double reading = readingBytes(config, options, layersAtOnce(config, options));
-    // Sides are thin and in double, a Gram matrix's tiles are products over d_head, and pairs are as fast as sgemm.
-    constexpr double sideSpeed = 0.55, tileSpeed = 2.4, pairSpeed = 3.2, productSpeed = 2.5;
+    const PairOperations operations = pairs.operations(pairs.routes());
+    const double reading =
+        readingBytes(config, options, pairs, sharing, layersAtOnce(config, options, pairs, sharing));
+    // Sides are thin and in double, and the tiles of a Gram matrix are products over d_head; the others are near sgemm.
+    constexpr double sideSpeed = 0.55, tileSpeed = 2.4, pairSpeed = 3.2, productSpeed = 3.7;
     const double ofSides = pairs.sides() * 6 * r * r * d;
-    const double ofTiles = isByGrams ? gramOperations(0, pairs.sides(), r, d) : 0;
-    const double ofPairs = operations - ofTiles;
-    const double flops = ofSides + operations;
-    const double work =
-        ofSides / sideSpeed + ofTiles / tileSpeed + ofPairs / (isByGrams ? pairSpeed : productSpeed);
+    const double flops = ofSides + operations.sum();
+    const double work = ofSides / sideSpeed + operations.tiles / tileSpeed + operations.pairs / pairSpeed
+        + operations.products / productSpeed;
     const double speed = work > 0 ? flops / work : 1; // no pair in a single layer
     return {flops, 3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading, speed};
 }

@@ -107,6 +107,10 @@ private slots:
         rotary.positional = "rotary";
         rotary.gatedMlp = true;
         rotary.activation = "silu";
+        ToyOptions wide = learned; // composition reads through factors that heads share
+        wide.dModel = 32;
+        wide.dHead = 4;
+        QTest::newRow("wide, folded") << wide << false << false;
         QTest::newRow("LN, learned, folded") << learned << false << false;
         QTest::newRow("LN, learned, folded, float64") << learned << false << true;
         QTest::newRow("LN, learned, raw") << learned << true << false;

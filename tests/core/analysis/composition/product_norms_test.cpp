@@ -10,6 +10,8 @@ namespace {
 
 /// Thin matrices of float64 with one pair of them in float32, their products worked out densely.
 struct ThinCase {
+    static bool all(int, int) { return true; }
+
     std::vector<Matrix<double>> left, right;
     std::vector<int> reach;
 
@@ -22,10 +24,28 @@ struct ThinCase {
     }
     Matrix<double> norms(NormRoute route, int threads = 1) const
     {
-        const auto a = rounded(left), b = rounded(right);
-        const auto found =
-            productNorms<float>({a, b, reach, [](int, int) { return true; }}, route, Task{{}, {}, threads});
-        return found ? *found : Matrix<double>();
+        const auto a = rounded(left);
+        const Task task{{}, {}, threads};
+        if (route == NormRoute::Products)
+            return valueOf(normsByProducts<float>(a, alone(), all, task));
+        return valueOf(normsByGrams({a, rounded(right), reach, all}, task));
+    }
+    /// Each right matrix in a group of its own.
+    SharedSides<float> alone() const
+    {
+        SharedSides<float> sides;
+        const Eigen::Index r = right.front().rows();
+        sides.factors.resize(right.front().cols(), r * static_cast<Eigen::Index>(right.size()));
+        for (std::size_t j = 0; j < right.size(); ++j) {
+            sides.factors.middleCols(r * static_cast<Eigen::Index>(j), r) =
+                right[j].transpose().cast<float>();
+            sides.groups.push_back({reach[j], {}});
+        }
+        return sides;
+    }
+    static Matrix<double> valueOf(const Result<Matrix<double>>& norms)
+    {
+        return norms ? *norms : Matrix<double>();
     }
     double dense(int i, int j) const
     {
@@ -78,6 +98,54 @@ private slots:
                         QVERIFY2(std::abs(norms(i, j) - of.dense(i, j)) < 1e-7,
                                  qPrintable(QString::number(norms(i, j) - of.dense(i, j))));
                 }
+            }
+        }
+    }
+
+    void sidesThatShareAFactorAreTheirProducts_data()
+    {
+        QTest::addColumn<int>("r"); // left matrices come 512 / r at a time
+        QTest::addColumn<int>("leftCount");
+        QTest::newRow("fewer than come at once") << 32 << 5;
+        QTest::newRow("more than come at once") << 128 << 11;
+        QTest::newRow("wider than what comes at once") << 600 << 2;
+    }
+    void sidesThatShareAFactorAreTheirProducts()
+    {
+        QFETCH(const int, r);
+        QFETCH(const int, leftCount);
+        std::srand(4);
+        constexpr Eigen::Index d = 97;
+        const std::vector<Matrix<double>> left = randomSides(leftCount, r, d, 8);
+        SharedSides<double> sides{Matrix<double>::Random(d, 20 * r), {}}; // more groups than come at once
+        std::vector<Matrix<double>> dense;                                // [d, r] of each side
+        std::vector<int> reach;
+        for (int group = 0; group < 20; ++group) {
+            const int rootCount = group % 4; // none: the factor itself
+            const int own = group < 3 ? 0 : group < 18 ? leftCount / 2 : leftCount;
+            const Matrix<double> roots = Matrix<double>::Random(rootCount * r, r);
+            const Matrix<double> factor = sides.factors.middleCols(group * r, r);
+            for (int root = 0; root < std::max(1, rootCount); ++root) {
+                dense.push_back(rootCount == 0 ? factor : factor * roots.middleRows(root * r, r).transpose());
+                reach.push_back(own);
+            }
+            sides.groups.push_back({own, roots});
+        }
+        std::vector<Strips<double>> strips;
+        for (const Matrix<double>& side : left)
+            strips.emplace_back(side.transpose());
+        const auto isAsked = [&](int i, int j) { return (i + j) % 3 != 0 && (i != 1 || j > 20); };
+        const auto norms = normsByProducts<double>(strips, sides, isAsked, Task{{}, {}, 2});
+        QVERIFY(norms);
+        QCOMPARE(norms->cols(), Eigen::Index(dense.size()));
+        for (int j = 0; j < int(dense.size()); ++j) {
+            for (int i = 0; i < leftCount; ++i) {
+                if (i >= reach[std::size_t(j)] || !isAsked(i, j)) {
+                    QVERIFY(std::isnan((*norms)(i, j)));
+                    continue;
+                }
+                const double norm = (left[std::size_t(i)] * dense[std::size_t(j)]).norm();
+                QVERIFY(std::abs((*norms)(i, j) - norm) < 1e-12 * norm);
             }
         }
     }
