@@ -7,24 +7,24 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 namespace headwise {
 
 namespace {
 
-constexpr std::size_t productsKept = 32; // of the groups that threads work on at one time
+constexpr int columnsAtOnce = 256; // of a product with a Gram matrix, which BLAS copies for each
+constexpr int leastCopied = 512;   // rows of a Gram matrix whose copy takes a part of the time
+/// Returns how many products to keep: of the groups that threads work on at one time.
+std::size_t productsKept()
+{
+    return std::max<std::size_t>(32, 2 * std::size_t(std::thread::hardware_concurrency()));
+}
 
 /// Returns an upper bound of the largest eigenvalue of a positive semidefinite matrix, close for Gram matrices of heads.
 double normBound(const Matrix<double>& gram)
 {
     return gram.cwiseAbs().colwise().sum().maxCoeff(); // symmetric, and columns are contiguous
-}
-
-/// Wᵀ G W
-Matrix<double> sandwich(const Matrix<double>& W, const Matrix<double>& G)
-{
-    const Matrix<double> inside = G * W;
-    return W.transpose() * inside;
 }
 
 /// σ(L R)² are the eigenvalues of F (R Rᵀ) Fᵀ with LᵀL = Fᵀ F. Returns nothing if rounding could cost more than 3e-6·σ₁.
@@ -66,8 +66,6 @@ std::shared_ptr<const Matrix<double>> SharedSpectra::product(Of of, HeadId head,
 {
     const ModelConfig& config = m_circuits.config();
     const int perGroup = config.nHeads / std::max(1, config.nKvHeads);
-    if (perGroup < 2)
-        return std::make_shared<const Matrix<double>>(make());
     const ProductId id{of, head.layer, head.head / perGroup};
     std::shared_ptr<Product> shared;
     {
@@ -79,7 +77,7 @@ std::shared_ptr<const Matrix<double>> SharedSpectra::product(Of of, HeadId head,
             shared = std::make_shared<Product>();
             shared->id = id;
             m_products.push_front(shared);
-            if (m_products.size() > productsKept)
+            if (m_products.size() > productsKept())
                 m_products.pop_back();
         }
     }
@@ -100,16 +98,67 @@ double SharedSpectra::normBoundOf(const Matrix<double>& gram)
     return bound;
 }
 
-Matrix<double> SharedSpectra::queryGram(HeadId head, const HeadWeights<double>& weights)
+int SharedSpectra::headsAtOnce(const ModelConfig& config)
 {
-    const Matrix<double> inside = m_tokens->embeddingGramOf(head.layer) * weights.W_Q;
-    if (m_keep == Keep::All) {
-        Matrix<double> scores = weights.W_K.transpose() * inside;
-        const std::lock_guard lock(m_mutex);
-        if (!m_eigenvalues.contains({CircuitKind::FullQk, head}))
-            m_scores[head] = std::move(scores);
+    return config.dModel < leastCopied ? 1 : std::max(1, columnsAtOnce / std::max(1, config.dHead));
+}
+
+const Matrix<double>& SharedSpectra::tokenGram(End end, int layer) const
+{
+    return end == End::Queries ? m_tokens->embeddingGramOf(layer) : m_tokens->UUt;
+}
+
+void SharedSpectra::multiply(std::span<const HeadFactors> heads)
+{
+    while (m_tokens && !heads.empty()) {
+        const auto end = std::ranges::find_if(heads, [&](const HeadFactors& head) {
+            return &m_tokens->embeddingGramOf(head.id.layer)
+                != &m_tokens->embeddingGramOf(heads.front().id.layer);
+        });
+        const std::span<const HeadFactors> alike(heads.begin(), end);
+        for (const End ofHead : {End::Queries, End::Outputs}) {
+            std::vector<Matrix<double>> grams = endGrams(ofHead, alike);
+            const std::lock_guard lock(m_mutex);
+            for (std::size_t i = 0; i < alike.size(); ++i)
+                m_endGrams[{ofHead, alike[i].id}] = std::move(grams[i]);
+        }
+        heads = heads.subspan(alike.size());
     }
-    return weights.W_Q.transpose() * inside;
+}
+
+std::vector<Matrix<double>> SharedSpectra::endGrams(End end, std::span<const HeadFactors> heads)
+{
+    const auto factorOf = [end](const HeadFactors& head) -> const Matrix<double>& {
+        return end == End::Queries ? head.weights.W_Q : head.W_Ot;
+    };
+    const Eigen::Index r = factorOf(heads.front()).cols();
+    Matrix<double> factors(factorOf(heads.front()).rows(), r * static_cast<Eigen::Index>(heads.size()));
+    for (std::size_t i = 0; i < heads.size(); ++i)
+        factors.middleCols(r * static_cast<Eigen::Index>(i), r) = factorOf(heads[i]);
+    const Matrix<double> inside = tokenGram(end, heads.front().id.layer) * factors;
+    std::vector<Matrix<double>> grams;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+        const HeadFactors& head = heads[i];
+        const auto own = inside.middleCols(r * static_cast<Eigen::Index>(i), r);
+        grams.emplace_back(factorOf(head).transpose() * own);
+        if (end == End::Outputs || m_keep != Keep::All)
+            continue;
+        Matrix<double> scores = head.weights.W_K.transpose() * own;
+        const std::lock_guard lock(m_mutex);
+        if (!m_eigenvalues.contains({CircuitKind::FullQk, head.id}))
+            m_scores[head.id] = std::move(scores);
+    }
+    return grams;
+}
+
+Matrix<double> SharedSpectra::endGram(End end, const HeadFactors& head)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (auto known = m_endGrams.extract({end, head.id}))
+            return std::move(known.mapped());
+    }
+    return std::move(endGrams(end, {&head, 1}).front());
 }
 
 Matrix<double> SharedSpectra::scores(HeadId head, const HeadWeights<double>& weights)
@@ -123,40 +172,41 @@ Matrix<double> SharedSpectra::scores(HeadId head, const HeadWeights<double>& wei
     return weights.W_K.transpose() * inside;
 }
 
-SharedSpectra::Grams SharedSpectra::grams(CircuitKind kind, HeadId head, const HeadWeights<double>& weights)
+SharedSpectra::Grams SharedSpectra::grams(CircuitKind kind, const HeadFactors& head)
 {
     const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
-    const Matrix<double>& from = isQk ? weights.W_Q : weights.W_V;
-    const Matrix<double> leftWeights = columnGram(from);
-    const Matrix<double> rightWeights = isQk ? columnGram(weights.W_K) : rowGram(weights.W_O);
-    double leftSize = normBound(leftWeights),
-           rightSize = normBound(rightWeights); // their possible loss by cancellation, in ε
-    Grams pair;
+    Grams pair{isQk ? head.gramQ : head.gramV, isQk ? head.gramK : head.gramO};
+    double leftSize = normBound(pair.left),
+           rightSize = normBound(pair.right); // their possible loss by cancellation, in ε
     if (isFull(kind)) {
-        const Matrix<double>& E = m_tokens->embeddingGramOf(head.layer);
-        const Matrix<double>& out = isQk ? E : m_tokens->UUt;
-        pair.left = isQk ? queryGram(head, weights)
-                         : *product(Of::Values, head, [&] { return sandwich(weights.W_V, E); });
-        pair.right = isQk ? *product(Of::Keys, head, [&] { return sandwich(weights.W_K, E); })
-                          : sandwich(weights.W_O.transpose(), out);
+        const Matrix<double>& E = m_tokens->embeddingGramOf(head.id.layer);
+        const Eigen::Index r = head.weights.W_K.cols();
+        const auto shared =
+            product(Of::KeysAndValues, head.id, [&] { // [r, 2 r], of the keys and of the values
+                Matrix<double> both(head.weights.W_K.rows(), 2 * r);
+                both << head.weights.W_K, head.weights.W_V;
+                const Matrix<double> inside = E * both;
+                both.resize(r, 2 * r);
+                both.leftCols(r) = head.weights.W_K.transpose() * inside.leftCols(r);
+                both.rightCols(r) = head.weights.W_V.transpose() * inside.rightCols(r);
+                return both;
+            });
+        pair.left = isQk ? endGram(End::Queries, head) : Matrix<double>(shared->rightCols(r));
+        pair.right = isQk ? Matrix<double>(shared->leftCols(r)) : endGram(End::Outputs, head);
         leftSize *= normBoundOf(E);
-        rightSize *= normBoundOf(out);
-    } else {
-        pair.left = leftWeights;
-        pair.right = rightWeights;
+        rightSize *= normBoundOf(isQk ? E : m_tokens->UUt);
     }
     const double perUnit = std::numeric_limits<double>::epsilon() * static_cast<double>(pair.left.rows());
     pair.uncertainty = perUnit * (leftSize * normBound(pair.right) + rightSize * normBound(pair.left));
     return pair;
 }
 
-Result<std::vector<double>> SharedSpectra::singularValues(CircuitKind kind, HeadId head,
-                                                          const HeadWeights<double>& weights)
+Result<std::vector<double>> SharedSpectra::singularValues(CircuitKind kind, const HeadFactors& head)
 {
-    const Eigen::Index r = weights.W_Q.cols();
+    const Eigen::Index r = head.weights.W_Q.cols();
     const bool fewTokens = isFull(kind) && std::min(m_tokens->E.count(), m_tokens->W_U.count()) < r;
     if (!fewTokens) {
-        const Grams pair = grams(kind, head, weights);
+        const Grams pair = grams(kind, head);
         Result<std::optional<std::vector<double>>> sigma =
             gramSingularValues(pair.left, pair.right, pair.uncertainty);
         if (!sigma)
@@ -165,7 +215,7 @@ Result<std::vector<double>> SharedSpectra::singularValues(CircuitKind kind, Head
             return **std::move(sigma);
     }
     Result<std::vector<double>> sigma =
-        m_circuits.circuit<double>(kind, head, m_tokens.get()).singularValues();
+        m_circuits.circuit<double>(kind, head.id, m_tokens.get()).singularValues();
     if (!sigma)
         return sigma;
     std::vector<double> padded = std::move(sigma).value();

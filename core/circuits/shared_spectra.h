@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/circuits/circuits.h"
+#include "core/circuits/head_factors.h"
 
 #include <complex>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,8 +19,8 @@ namespace headwise {
 /// The singular values and eigenvalues of the circuits of every head of one model.
 ///
 /// Work for several of them is done once: the products with K and V for all query heads of a group, and, if asked for, everything
-/// that one analysis computes and a later one needs again. Values are the same bits whether they were at hand or not.
-/// Any thread may ask.
+/// that one analysis computes and a later one needs again. Values are the same bits whether they were at hand or not, except that
+/// multiply() may change the last ones. Any thread may ask.
 class SharedSpectra {
 public:
     enum class Keep {
@@ -29,14 +31,18 @@ public:
     /// \param tokens may be null if only qk and ov are asked for
     SharedSpectra(Circuits circuits, std::shared_ptr<const TokenSide> tokens, Keep keep);
 
+    /// Returns how many heads multiply() should get: their queries side by side are wide enough for BLAS to be fast.
+    static int headsAtOnce(const ModelConfig& config);
+    /// Multiplies the queries and the outputs of some heads with EᵀE and W_U W_Uᵀ, in one product for several heads, for the singular values
+    /// of their full circuits.
+    void multiply(std::span<const HeadFactors> heads);
+
     /// Returns the d_head singular values of one circuit, descending; missing ones (rank < d_head) are 0.
     ///
     /// They come from Gram products in double and symmetric eigenvalues, within 1e-5·σ₁. If cancellation between the factors
     /// could break that bound, or the vocabulary is smaller than the head, they come from QR of the factors.
-    /// \param weights of `head`
     /// Errors: Corrupt if a number is not finite.
-    Result<std::vector<double>> singularValues(CircuitKind kind, HeadId head,
-                                               const HeadWeights<double>& weights);
+    Result<std::vector<double>> singularValues(CircuitKind kind, const HeadFactors& head);
 
     /// Returns the d_head eigenvalues of one circuit `inReadingOrder`; missing ones (rank < d_head) are 0.
     /// \param weights of `head`; null: read where they are needed
@@ -48,7 +54,8 @@ private:
     using Eigenvalues = std::vector<std::complex<double>>;
     using Made = std::function<Matrix<double>()>;
 
-    enum class Of { Keys, Values, UnembeddedValues };
+    enum class Of { KeysAndValues, UnembeddedValues };
+    enum class End { Queries, Outputs }; // of a head that only it has
     struct ProductId {
         Of of;
         int layer, kvHead;
@@ -65,8 +72,10 @@ private:
 
     std::shared_ptr<const Matrix<double>> product(Of of, HeadId head, const Made& make);
     double normBoundOf(const Matrix<double>& gram);
-    Grams grams(CircuitKind kind, HeadId head, const HeadWeights<double>& weights);
-    Matrix<double> queryGram(HeadId head, const HeadWeights<double>& weights);
+    Grams grams(CircuitKind kind, const HeadFactors& head);
+    const Matrix<double>& tokenGram(End end, int layer) const;
+    std::vector<Matrix<double>> endGrams(End end, std::span<const HeadFactors> heads);
+    Matrix<double> endGram(End end, const HeadFactors& head);
     Matrix<double> scores(HeadId head, const HeadWeights<double>& weights);
     Result<Eigenvalues> computeEigenvalues(CircuitKind kind, HeadId head, const HeadWeights<double>& weights);
 
@@ -76,7 +85,8 @@ private:
     std::mutex m_mutex;                             // of everything below
     std::list<std::shared_ptr<Product>> m_products; // the latest first
     std::map<const Matrix<double>*, double> m_normBounds;
-    std::map<HeadId, Matrix<double>> m_scores; // W_Kᵀ EᵀE W_Q, [r, r]
+    std::map<std::pair<End, HeadId>, Matrix<double>> m_endGrams; // of multiply(), [r, r]
+    std::map<HeadId, Matrix<double>> m_scores;                   // W_Kᵀ EᵀE W_Q, [r, r]
     std::map<std::pair<CircuitKind, HeadId>, Eigenvalues> m_eigenvalues;
 };
 

@@ -30,11 +30,13 @@ void must(const Result<T>& result)
     std::exit(4);
 }
 
-void overHeads(const Circuits& circuits, const std::function<Result<Done>(HeadId)>& body)
+/// \param atOnce the body gets every so many-th head of each layer
+void overHeads(const Circuits& circuits, const std::function<Result<Done>(HeadId)>& body, int atOnce = 1)
 {
     const ModelConfig& config = circuits.config();
-    must(parallelFor(config.nLayers * config.nHeads, Task{}, "heads", [&](int i) {
-        return body({i / config.nHeads, i % config.nHeads});
+    const int perLayer = (config.nHeads + atOnce - 1) / atOnce;
+    must(parallelFor(config.nLayers * perLayer, Task{}, "heads", [&](int i) {
+        return body({i / perLayer, i % perLayer * atOnce});
     }));
 }
 
@@ -61,9 +63,9 @@ void allSingularValues(const Circuits& circuits)
 {
     SharedSpectra spectra(circuits, nullptr, SharedSpectra::Keep::Groups);
     overHeads(circuits, [&](HeadId head) -> Result<Done> {
-        const auto weights = circuits.weights().head<double>(head);
+        const HeadFactors factors(circuits.weights(), head);
         for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-            const auto sigma = spectra.singularValues(kind, head, weights);
+            const auto sigma = spectra.singularValues(kind, factors);
             if (!sigma)
                 return sigma.error();
         }
@@ -75,18 +77,28 @@ void allSingularValues(const Circuits& circuits)
 void allFullSpectra(const Circuits& circuits, const std::shared_ptr<const TokenSide>& tokens)
 {
     SharedSpectra spectra(circuits, tokens, SharedSpectra::Keep::All);
-    overHeads(circuits, [&](HeadId head) -> Result<Done> {
-        const auto weights = circuits.weights().head<double>(head);
-        for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
-            const auto sigma = spectra.singularValues(kind, head, weights);
-            if (!sigma)
-                return sigma.error();
-            const auto lambda = spectra.eigenvalues(kind, head, &weights);
-            if (!lambda)
-                return lambda.error();
-        }
-        return Done{};
-    });
+    const int atOnce = SharedSpectra::headsAtOnce(circuits.config());
+    overHeads(
+        circuits,
+        [&](HeadId first) -> Result<Done> {
+            std::vector<HeadFactors> heads;
+            for (int head = first.head; head < std::min(first.head + atOnce, circuits.config().nHeads);
+                 ++head)
+                heads.emplace_back(circuits.weights(), HeadId{first.layer, head});
+            spectra.multiply(heads);
+            for (const HeadFactors& head : heads) {
+                for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
+                    const auto sigma = spectra.singularValues(kind, head);
+                    if (!sigma)
+                        return sigma.error();
+                    const auto lambda = spectra.eigenvalues(kind, head.id, &head.weights);
+                    if (!lambda)
+                        return lambda.error();
+                }
+            }
+            return Done{};
+        },
+        atOnce);
 }
 
 /// A circuit of GPT-2 small's sizes with random directions of rows and columns and log-normal lengths of mean 1.
@@ -122,7 +134,7 @@ void switchHead(const Circuits& circuits, const std::shared_ptr<const TokenSide>
     must(parallelFor(8, Task{}, "pictures", [&](int i) -> Result<Done> {
         const CircuitKind kind = circuitKinds[static_cast<std::size_t>(i % 4)];
         if (i >= 4) {
-            const auto sigma = spectra.singularValues(kind, head, circuits.weights().head<double>(head));
+            const auto sigma = spectra.singularValues(kind, HeadFactors(circuits.weights(), head));
             return sigma ? Result<Done>(Done{}) : sigma.error();
         }
         const auto picture = isFull(kind) ? circuitBlock(circuits, tokens.get(), {kind, head}, ids, ids)

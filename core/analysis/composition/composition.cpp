@@ -214,7 +214,7 @@ private:
             const HeadFactors factors(m_context.circuits.weights(), head.id,
                                       head.isLater ? HeadParts::All : HeadParts::ValuesAndOutput);
             if (head.earlier) {
-                const auto side = sideOf<Scalar>(factors.writing());
+                const auto side = sideOf<Scalar>(writingOf(factors));
                 if (!side)
                     return side.error();
                 m_writing[*head.earlier] = Strips<Scalar>(*side);
@@ -222,7 +222,7 @@ private:
             std::size_t gram = head.firstGram;
             for (std::size_t i = 0; head.isLater && i < allModes.size(); ++i) {
                 const Side side{head.id, allModes[i]};
-                const ThinCircuit circuit = factors.reading(side.mode);
+                const ThinCircuit circuit = readingOf(factors, side.mode);
                 if (m_routes.of(side.mode) == NormRoute::Products) {
                     if (const auto done = addFactor(circuit, side, group.factors); !done)
                         return done;

@@ -27,24 +27,20 @@ Result<Matrix<double>> collapsed(const ThinCircuit& circuit)
 
 } // namespace
 
-HeadFactors::HeadFactors(const ProcessedWeights& weights, HeadId head, HeadParts parts)
-    : m_weights(weights.head<double>(head, parts))
-    , m_W_Ot(m_weights.W_O.transpose())
-    , m_gramQ(columnGram(m_weights.W_Q))
-    , m_gramK(columnGram(m_weights.W_K))
-    , m_gramV(columnGram(m_weights.W_V))
-    , m_gramO(columnGram(m_W_Ot))
+ThinCircuit readingOf(const HeadFactors& head, Mode mode)
 {
-}
-
-ThinCircuit HeadFactors::reading(Mode mode) const
-{
+    const HeadWeights<double>& weights = head.weights;
     switch (mode) {
-    case Mode::Q: return {m_weights.W_Q, m_weights.W_K, m_gramQ, m_gramK};
-    case Mode::K: return {m_weights.W_K, m_weights.W_Q, m_gramK, m_gramQ};
+    case Mode::Q: return {weights.W_Q, weights.W_K, head.gramQ, head.gramK};
+    case Mode::K: return {weights.W_K, weights.W_Q, head.gramK, head.gramQ};
     case Mode::V: break;
     }
-    return {m_weights.W_V, m_W_Ot, m_gramV, m_gramO};
+    return {weights.W_V, head.W_Ot, head.gramV, head.gramO};
+}
+
+ThinCircuit writingOf(const HeadFactors& head)
+{
+    return {head.W_Ot, head.weights.W_V, head.gramO, head.gramV};
 }
 
 template <typename Scalar>

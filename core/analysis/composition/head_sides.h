@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/matrix.h"
-#include "core/model/processing.h"
+#include "core/circuits/head_factors.h"
 
 #include <optional>
 
@@ -20,21 +20,10 @@ struct ThinCircuit {
     const Matrix<double>&innerGram, &outerGram;
 };
 
-/// The factors of a head's circuits and their Gram matrices.
-class HeadFactors {
-public:
-    /// \param parts all, or ValuesAndOutput for writing() alone
-    HeadFactors(const ProcessedWeights& weights, HeadId head, HeadParts parts);
-
-    ThinCircuit reading(Mode mode) const;
-    /// Returns the circuit by which an earlier head writes.
-    ThinCircuit writing() const { return {m_W_Ot, m_weights.W_V, m_gramO, m_gramV}; }
-
-private:
-    HeadWeights<double> m_weights;
-    Matrix<double> m_W_Ot; // [d, r]
-    Matrix<double> m_gramQ, m_gramK, m_gramV, m_gramO;
-};
+/// Returns the circuit by which a later head reads. \param head outlives it
+ThinCircuit readingOf(const HeadFactors& head, Mode mode);
+/// Returns the circuit by which an earlier head writes.
+ThinCircuit writingOf(const HeadFactors& head);
 
 /// Returns inner · Rᵀ / ‖inner · Rᵀ‖, [d, r], with outer = Q R: the circuit without the orthonormal factor Q. NaN if a weight is not finite or
 /// the circuit is zero. In float32 by unitRoot() where there is one.

@@ -107,10 +107,11 @@ struct Norms {
 
     Result<Done> set(const Circuits& circuits, SharedSpectra& spectra, HeadId head)
     {
-        const HeadWeights<double> w = circuits.weights().head<double>(head);
+        const HeadFactors factorsOfHead(circuits.weights(), head);
+        const HeadWeights<double>& w = factorsOfHead.weights;
         squares.set(head, w);
         for (const auto& [kind, norms] : {std::pair(CircuitKind::Qk, &qk), std::pair(CircuitKind::Ov, &ov)}) {
-            const auto sigma = spectra.singularValues(kind, head, w);
+            const auto sigma = spectra.singularValues(kind, factorsOfHead);
             if (!sigma)
                 return sigma.error();
             norms->frobenius.set(head, rankMeasures(*sigma).frobeniusNorm);

@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
-#include "core/circuits/shared_spectra.h"
+#include "core/analysis/spectra/head_spectra.h"
 #include "core/circuits/spectrum.h"
 
 #include <cmath>
@@ -74,22 +74,12 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
     const ModelConfig& config = context.circuits.config();
     std::vector<CircuitSpectra> spectra(circuitKinds.size(), CircuitSpectra(config));
     EntrySquares squares(config);
-    const std::shared_ptr<SharedSpectra> shared = spectraOf(context);
-    const auto done = forEachHead(context, task, "spectra", [&](HeadId head) -> Result<Done> {
-        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
-        squares.set(head, weights);
-        Result<Done> state = Done{};
-        for (const CircuitKind kind : circuitKinds) {
-            if (task.cancelled())
-                return stopped();
-            const auto sigma = shared->singularValues(kind, head, weights);
-            if (sigma)
-                spectra[static_cast<std::size_t>(kind)].set(head, *sigma);
-            else
-                state = sigma.error(); // the other circuits of this head may still be good
-        }
-        return state;
-    });
+    const auto done = visitSpectra(context,
+                                   {[&](const HeadFactors& head) { squares.set(head.id, head.weights); },
+                                    [&](CircuitKind kind, HeadId head, const std::vector<double>& sigma) {
+                                        spectra[static_cast<std::size_t>(kind)].set(head, sigma);
+                                    }},
+                                   task);
     if (!done)
         return done.error();
     if (const auto others = squares.addOtherHeads(context, task); !others)

@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
-#include "core/circuits/shared_spectra.h"
+#include "core/analysis/spectra/head_spectra.h"
 #include "core/results/picture_of.h"
 
 #include <algorithm>
@@ -126,25 +126,18 @@ public:
 
     Result<ResultSet> run(const Task& task)
     {
-        const std::shared_ptr<SharedSpectra> shared = spectraOf(m_context);
-        const auto done = forEachHead(m_context, task, "spectra", [&](HeadId head) -> Result<Done> {
-            const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
-            for (const CircuitKind kind : circuitKinds) {
-                if (task.cancelled())
-                    return stopped();
-                const auto sigma = shared->singularValues(kind, head, weights);
-                if (!sigma)
-                    return sigma.error();
-                if (sigma->empty() || sigma->front() <= 0)
-                    continue; // a zero circuit has no shape
-                const Shape shape = shapeOf(*sigma, static_cast<std::size_t>(m_config.dHead));
-                m_normalised[static_cast<std::size_t>(kind)].set(head,
-                                                                 std::span<const double>(shape.normalised));
-                m_cumulative[static_cast<std::size_t>(kind)].set(head,
-                                                                 std::span<const double>(shape.cumulative));
-            }
-            return Done{};
-        });
+        const auto done =
+            visitSpectra(m_context,
+                         {[](const HeadFactors&) {},
+                          [&](CircuitKind kind, HeadId head, const std::vector<double>& sigma) {
+                              if (sigma.empty() || sigma.front() <= 0)
+                                  return; // a zero circuit has no shape
+                              const Shape shape = shapeOf(sigma, static_cast<std::size_t>(m_config.dHead));
+                              const auto circuit = static_cast<std::size_t>(kind);
+                              m_normalised[circuit].set(head, std::span<const double>(shape.normalised));
+                              m_cumulative[circuit].set(head, std::span<const double>(shape.cumulative));
+                          }},
+                         task);
         if (!done)
             return done.error();
         Results results = resultsOf(m_context, spectrumShapesArrays());

@@ -44,7 +44,7 @@ struct Alone {
           HeadId head)
     {
         SharedSpectra spectra(circuits, tokens, SharedSpectra::Keep::Groups);
-        sigma = *spectra.singularValues(kind, head, circuits.weights().head<double>(head));
+        sigma = *spectra.singularValues(kind, HeadFactors(circuits.weights(), head));
         lambda = *spectra.eigenvalues(kind, head);
     }
 };
@@ -63,7 +63,7 @@ private slots:
         for (const HeadId head : headsOf(circuits.config())) {
             for (const CircuitKind kind : circuitKinds) {
                 const Matrix<double> dense = test::denseCircuit(circuits, kind, head);
-                const auto sigma = spectra.singularValues(kind, head, circuits.weights().head<double>(head));
+                const auto sigma = spectra.singularValues(kind, HeadFactors(circuits.weights(), head));
                 QVERIFY(sigma);
                 const Eigen::VectorXd expected = test::DenseSvd(dense).singularValues();
                 for (std::size_t i = 0; i < sigma->size(); ++i) {
@@ -111,7 +111,7 @@ private slots:
                         const Alone alone(circuits, tokens, kind, head);
                         const bool isSame = eigenvalues
                             ? *spectra.eigenvalues(kind, head) == alone.lambda
-                            : *spectra.singularValues(kind, head, circuits.weights().head<double>(head))
+                            : *spectra.singularValues(kind, HeadFactors(circuits.weights(), head))
                                 == alone.sigma;
                         if (!isSame)
                             return Error{ErrorCode::Internal, headLabel(head) + " differs"};

@@ -98,10 +98,10 @@ void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
                            [circuits = workspace()->model()->circuits(),
                             head = workspace()->selection()->head(), missing](const Task&) -> Result<Answer> {
                                Answer sigma;
-                               const HeadWeights<double> weights = circuits->weights().head<double>(head);
+                               const HeadFactors factors(circuits->weights(), head);
                                SharedSpectra spectra(*circuits, nullptr, SharedSpectra::Keep::Groups);
                                for (const CircuitKind kind : missing) {
-                                   auto values = spectra.singularValues(kind, head, weights);
+                                   auto values = spectra.singularValues(kind, factors);
                                    if (!values)
                                        return values.error();
                                    sigma[kind] = std::move(values).value();
