@@ -15,6 +15,7 @@ namespace {
 
 constexpr int columnsAtOnce = 256; // of a product with a Gram matrix, which BLAS copies for each
 constexpr int leastCopied = 512;   // rows of a Gram matrix whose copy takes a part of the time
+
 /// Returns how many products to keep: of the groups that threads work on at one time.
 std::size_t productsKept()
 {

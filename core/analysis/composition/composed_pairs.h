@@ -54,8 +54,8 @@ private:
         double asked = 0;                   ///< heads
         double before = 0, askedBefore = 0; ///< heads of the layers before
         double earlier = 0, later = 0;      ///< heads that are first (last) in some pair
-        double groups = 0,
-               askedGroups = 0; ///< groups with shared keys that have a later (an asked later) head
+        double groups = 0;                  ///< groups with shared keys that have a later head
+        double askedGroups = 0;             ///< those with a later head that is asked for
     };
 
     bool isAsked(HeadId head) const

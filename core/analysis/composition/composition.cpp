@@ -152,7 +152,7 @@ private:
         HeadId later;
         Mode mode = Mode::Q;
     };
-    /// A factor and the sides that it gives with roots, or without one.
+    /// A factor and the sides that it gives with their roots; without roots it is the one side itself.
     struct Factor {
         Matrix<Scalar> factor;
         std::vector<Matrix<Scalar>> roots;
@@ -276,8 +276,8 @@ private:
         for (Group& group : groups) {
             for (Factor& factor : std::exchange(group.factors, {})) {
                 const Eigen::Index r = factor.factor.cols();
-                shared.factors.resize(factor.factor.rows(),
-                                      columns); // keeps its numbers from the second time on
+                if (shared.groups.empty())
+                    shared.factors.resize(factor.factor.rows(), columns);
                 shared.factors.middleCols(column, r) = factor.factor;
                 column += r;
                 Matrix<Scalar> roots(r * static_cast<Eigen::Index>(factor.roots.size()), r);

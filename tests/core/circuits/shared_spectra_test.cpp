@@ -125,6 +125,56 @@ private slots:
         }
     }
 
+    // Heads of both layers together, although layer 0 may read another Gram matrix.
+    void severalHeadsAtOnceHaveTheirOwnValues()
+    {
+        const Circuits circuits = tiedAndGrouped();
+        const auto tokens = gramsAlone(circuits);
+        std::vector<HeadFactors> heads;
+        for (const HeadId head : headsOf(circuits.config()))
+            heads.emplace_back(circuits.weights(), head);
+        SharedSpectra spectra(circuits, tokens, SharedSpectra::Keep::All);
+        spectra.multiply(heads);
+        for (const HeadFactors& head : heads) {
+            for (const CircuitKind kind : circuitKinds) {
+                const Alone alone(circuits, tokens, kind, head.id);
+                const auto sigma = spectra.singularValues(kind, head);
+                const auto lambda = spectra.eigenvalues(kind, head.id, &head.weights);
+                QVERIFY(sigma && lambda);
+                QCOMPARE(sigma->size(), alone.sigma.size());
+                for (std::size_t i = 0; i < sigma->size(); ++i) {
+                    QVERIFY(std::abs((*sigma)[i] - alone.sigma[i]) <= 1e-9 * alone.sigma[0]);
+                    QVERIFY(std::abs((*lambda)[i] - alone.lambda[i]) <= 1e-9 * alone.sigma[0]);
+                }
+            }
+        }
+    }
+
+    // Three heads a layer and four at once, so that some products serve heads of two layers.
+    void aWideModelHasTheValuesOfItsHeadsAlone()
+    {
+        test::ToyOptions wide;
+        wide.dModel = 512;
+        wide.dHead = 64;
+        const Circuits circuits = test::toyCircuits(wide);
+        QCOMPARE(SharedSpectra::headsAtOnce(circuits.config()), 4);
+        const auto together = test::analysed(circuits, {"spectra"}, test::inDouble());
+        for (const HeadId head : headsOf(circuits.config())) {
+            AnalysisOptions one = test::inDouble();
+            one.heads = {head};
+            const auto alone = test::analysed(circuits, {"spectra"}, one);
+            for (const CircuitKind kind : circuitKinds) {
+                const std::string path = "spectra/" + std::string(circuitName(kind)) + "/singular_values";
+                const auto all = test::numbers(together, path), own = test::numbers(alone, path);
+                const auto first =
+                    static_cast<std::size_t>(head.layer * circuits.config().nHeads + head.head) * 64;
+                QVERIFY(own[first] > 0);
+                for (std::size_t i = first; i < first + 64; ++i)
+                    QVERIFY(std::abs(all[i] - own[i]) <= 1e-9 * own[first]);
+            }
+        }
+    }
+
     void gramsComeWithoutTheMatrices()
     {
         const Circuits circuits = tiedAndGrouped();
