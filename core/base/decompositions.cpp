@@ -96,16 +96,28 @@ bool takeRoot(Matrix<double>& gram, double least)
         && (gram.diagonal().array().square() >= least * squares.array()).all();
 }
 
+/// Returns whether the columns behind an upper Cholesky factor, apart from their lengths, are so independent that one factor leaves them
+/// orthonormal within about 1e-14, as cond² ε does. Random columns of d_head in d_model are.
+bool isWellConditioned(const Matrix<double>& root)
+{
+    constexpr double most = 12; // of cond in the 1-norm / √cols, which is near cond
+    const Matrix<double> unit = root * root.colwise().norm().cwiseInverse().asDiagonal();
+    double inverse = 0;
+    const lapack_int size = lapackSize(unit.rows());
+    return LAPACKE_dtrcon(LAPACK_COL_MAJOR, '1', 'U', 'N', size, unit.data(), size, &inverse) == 0
+        && inverse * most * std::sqrt(static_cast<double>(size)) >= 1;
+}
+
 /// m = near · correction⁻¹ · R, near · correction⁻¹ having orthonormal columns.
 struct CholeskyQr {
-    Matrix<double> near;       ///< [rows, cols], nearly orthonormal
-    Matrix<double> correction; ///< [cols, cols], upper triangular, nearly the identity
+    Matrix<double> near;       ///< [rows, cols]
+    Matrix<double> correction; ///< [cols, cols], upper triangular
     Matrix<double> R;
 };
 
-/// QR by two Cholesky decompositions of Gram matrices, at a dgemm's speed where reflections are bound by memory. The first leaves
-/// columns whose products are those of the identity within cond²·ε, the second corrects them to ε. Gives `m` back, changed only by
-/// rounding, if the columns are too dependent (cond beyond 10⁷, whatever their lengths) or a square leaves the range of double.
+/// QR by Cholesky decompositions of Gram matrices, at a dgemm's speed where reflections are bound by memory. The first leaves columns
+/// whose products are those of the identity within cond²·ε; a second, where that is needed, corrects them to ε. Gives `m` back, changed
+/// only by rounding, if the columns are too dependent (cond beyond 10⁷, whatever their lengths) or a square leaves the range of double.
 /// Source: Yamamoto et al. 2015, "Roundoff error analysis of the CholeskyQR2 algorithm".
 std::variant<CholeskyQr, Matrix<double>> choleskyQr(Matrix<double> m)
 {
@@ -117,6 +129,10 @@ std::variant<CholeskyQr, Matrix<double>> choleskyQr(Matrix<double> m)
     const auto squares = first.diagonal().array();
     if (!(squares >= least && squares <= most).all() || !takeRoot(first, leastPivot)) // also where one is NaN
         return m;
+    if (isWellConditioned(first)) {
+        Matrix<double> R = first;
+        return CholeskyQr{std::move(m), std::move(first), std::move(R)};
+    }
     apply(cblas_dtrsm, CblasRight, first, m);
     Matrix<double> second = columnGram(m);
     const double off = (second - Matrix<double>::Identity(m.cols(), m.cols())).cwiseAbs().maxCoeff();

@@ -49,6 +49,12 @@ Matrix<double> extreme(const QString& kind)
     if (kind == "lengths") {
         for (int i = 0; i < 8; ++i)
             m.col(i) *= std::pow(10.0, 30 * (i % 3) - 60);
+    } else if (kind == "leaning") { // condition about 10: one Cholesky factor
+        for (int i = 1; i < 8; ++i)
+            m.col(i) += 0.7 * m.col(i - 1);
+    } else if (kind == "leaning more") { // about 100: two
+        for (int i = 1; i < 8; ++i)
+            m.col(i) += 3 * m.col(i - 1);
     } else if (kind == "close") { // condition about 10⁵
         m.col(5) = m.col(2) + 1e-5 * m.col(5);
     } else if (kind == "closer") { // about 10⁹
@@ -95,8 +101,8 @@ private slots:
     void qrHoldsAtTheLimitsOfCholesky_data()
     {
         QTest::addColumn<QString>("kind");
-        for (const char* kind : {"plain", "lengths", "close", "closer", "many close", "equal", "zero column",
-                                 "huge", "tiny", "denormal"})
+        for (const char* kind : {"plain", "lengths", "leaning", "leaning more", "close", "closer",
+                                 "many close", "equal", "zero column", "huge", "tiny", "denormal"})
             QTest::newRow(kind) << kind;
     }
     void qrHoldsAtTheLimitsOfCholesky()
