@@ -39,19 +39,6 @@ std::optional<Error> failed(std::string_view routine, lapack_int info)
     return Error{ErrorCode::Internal, fmt::format("LAPACK's {} failed with code {}.", routine, info)};
 }
 
-/// m mᵀ, or mᵀ m if `turned` is CblasTrans; both triangles.
-Matrix<double> symmetricProduct(const Matrix<double>& m, CBLAS_TRANSPOSE turned)
-{
-    const Eigen::Index size = turned == CblasTrans ? m.cols() : m.rows();
-    Matrix<double> gram = Matrix<double>::Zero(size, size);
-    if (m.size() == 0)
-        return gram;
-    cblas_dsyrk(CblasColMajor, CblasUpper, turned, lapackSize(size), lapackSize(m.size() / size), 1, m.data(),
-                lapackSize(m.rows()), 0, gram.data(), lapackSize(size));
-    gram.triangularView<Eigen::StrictlyLower>() = gram.transpose();
-    return gram;
-}
-
 /// Reflections by dgeqrf, for any matrix.
 struct Reflected {
     Matrix<double> m;    ///< R in the upper triangle, the reflections below it.
@@ -194,12 +181,13 @@ Result<LateQr> lateQr(Matrix<double> m)
 
 Matrix<double> columnGram(const Matrix<double>& m)
 {
-    return symmetricProduct(m, CblasTrans);
-}
-
-Matrix<double> rowGram(const Matrix<double>& m)
-{
-    return symmetricProduct(m, CblasNoTrans);
+    Matrix<double> gram = Matrix<double>::Zero(m.cols(), m.cols());
+    if (m.size() == 0)
+        return gram;
+    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, lapackSize(m.cols()), lapackSize(m.rows()), 1,
+                m.data(), lapackSize(m.rows()), 0, gram.data(), lapackSize(m.cols()));
+    gram.triangularView<Eigen::StrictlyLower>() = gram.transpose();
+    return gram;
 }
 
 Result<ThinQr> thinQr(Matrix<double> m)

@@ -21,9 +21,8 @@ struct ThinSvd {
     Matrix<double> V;  ///< [cols, k], orthonormal columns; V itself, not its transpose
 };
 
-/// Return mᵀ m and m mᵀ at half the cost of a product. (dsyrk)
+/// Returns mᵀ m at half the cost of a product. (dsyrk)
 Matrix<double> columnGram(const Matrix<double>& m);
-Matrix<double> rowGram(const Matrix<double>& m);
 
 /// m = Q R. By Cholesky decompositions if the matrix is tall and its columns, apart from their lengths, are well conditioned;
 /// else by reflections. (dpotrf, dgeqrf)

@@ -147,7 +147,6 @@ private slots:
     {
         const Matrix<double> m = gaussian(31, 5, 14);
         QVERIFY(test::isClose(columnGram(m), (m.transpose() * m).eval(), 1e-14));
-        QVERIFY(test::isClose(rowGram(m), (m * m.transpose()).eval(), 1e-14));
         QVERIFY(columnGram(Matrix<double>(0, 3)) == Matrix<double>::Zero(3, 3));
         QCOMPARE(columnGram(Matrix<double>(3, 0)).size(), Eigen::Index(0));
     }
